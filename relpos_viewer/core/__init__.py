@@ -1,0 +1,1 @@
+"""The arithmetic: torch and numpy only, no Qt, no files, no network."""

@@ -1,0 +1,1 @@
+"""Widgets: they show frames and report what a hand does; they never compute."""
