@@ -30,9 +30,24 @@ def toeplitz(curve: Tensor, n_query: int, n_key: int) -> Tensor:
     Returns:
         [..., query, key] with M[i, j] = curve[j − (i + n_key − n_query) + n_key − 1].
     """
-    # Row i is the slice that starts at n_query−1−i, so rows run backwards through the curve's windows.
-    windows = curve[..., : n_query + n_key - 1].unfold(-1, n_key, 1)  # [..., query, key], a view
-    return windows.flip(-2)  # [..., query, key]
+    return toeplitz_block(curve, n_key - n_query, (0, n_query), (0, n_key))
+
+
+def toeplitz_block(curve: Tensor, query_start: int, rows: tuple[int, int], cols: tuple[int, int]) -> Tensor:
+    """Lay a curve over the block rows × cols of a matrix, [..., rows, cols].
+
+    Args:
+        curve: [..., 2n−1], value at offset δ in place δ + n − 1.
+        query_start: position of the first query.
+        rows: half-open range of queries.
+        cols: half-open range of keys.
+    """
+    middle = curve.shape[-1] // 2  # place of δ = 0
+    first = cols[0] - (rows[1] - 1 + query_start) + middle  # place of the smallest offset of the block
+    height, width = rows[1] - rows[0], cols[1] - cols[0]
+    # Row i is a slice of the curve that starts one place earlier than row i−1's: windows, read backwards.
+    windows = curve[..., first : first + height + width - 1].unfold(-1, width, 1)  # [..., rows, cols], a view
+    return windows.flip(-2)  # [..., rows, cols]
 
 
 def t5_bucket(offset: Tensor, num_buckets: int, max_distance: int, *, bidirectional: bool) -> Tensor:

@@ -1,0 +1,84 @@
+"""The registry of position encodings: one small file a family, every form and document made from this table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from relpos_viewer.core.encodings.absolute import Absolute
+from relpos_viewer.core.encodings.alibi import Alibi
+from relpos_viewer.core.encodings.base import Encoding, Parameter, read_parameters
+from relpos_viewer.core.encodings.curve import Curve
+from relpos_viewer.core.encodings.none import NoEncoding
+from relpos_viewer.core.encodings.rope import Rope
+from relpos_viewer.core.encodings.t5 import T5
+from relpos_viewer.core.errors import ViewerError, nearest
+
+__all__ = ["FAMILIES", "Encoding", "Parameter", "encoding", "encodings", "parse_encoding"]
+
+FAMILIES: dict[str, type[Encoding]] = {
+    family.name: family for family in (NoEncoding, Curve, T5, Alibi, Rope, Absolute)
+}
+
+
+def encoding(name: str, *, heads: int | None = None, **parameters: Any) -> Encoding:
+    """Build an encoding from its name and parameters.
+
+    Args:
+        name: a name of the registry, see `encodings`.
+        heads: number of heads, when it should not be left to the queries.
+        **parameters: by the family's own table; text is read as on the command line.
+
+    Raises:
+        ViewerError: for an unknown name or parameter (with the nearest one), or a value outside its domain.
+    """
+    family = FAMILIES.get(name.strip().lower())
+    if family is None:
+        raise ViewerError(f"unknown encoding “{name}”{nearest(name, FAMILIES)}")
+    values = read_parameters(family, parameters)
+    table = values.get("table")
+    if family is T5 and table is not None and "num_buckets" not in values and table.ndim == 2:
+        values["num_buckets"] = table.shape[0]  # the table says it
+    built = family(**values)
+    return built if heads is None else built.with_heads(heads)
+
+
+def encodings() -> list[dict[str, Any]]:
+    """Return the registry as plain data: name, title, paper, summary, toeplitz, parameters."""
+    return [
+        {
+            "name": family.name,
+            "title": family.title,
+            "paper": family.paper,
+            "summary": family.summary,
+            "toeplitz": family.toeplitz,
+            "parameters": [
+                {
+                    "name": parameter.name,
+                    "kind": parameter.kind,
+                    "default": parameter.default,
+                    "minimum": parameter.minimum,
+                    "maximum": parameter.maximum,
+                    "choices": list(parameter.choices),
+                    "help": parameter.help,
+                }
+                for parameter in family.parameters
+            ],
+        }
+        for family in FAMILIES.values()
+    ]
+
+
+def parse_encoding(text: str) -> Encoding:
+    """Read an encoding as it is written on the command line: ``t5:num_buckets=32,bidirectional=false``.
+
+    Raises:
+        ViewerError: as `encoding` does, and for a parameter without a value.
+    """
+    name, _, rest = text.partition(":")
+    parameters: dict[str, str] = {}
+    for part in filter(None, rest.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise ViewerError(f"“{part}” in the encoding “{text}” has no value; write name=value.")
+        parameters[key.strip()] = value.strip()
+    return encoding(name, **parameters)

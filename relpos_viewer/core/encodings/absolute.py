@@ -1,0 +1,114 @@
+"""Absolute positions added to the input. Vaswani et al. 2017, arXiv 1706.03762; learned: BERT, GPT-2."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import Encoding, Parameter, Span, check_table, needs_queries
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+
+# Seed and length of the learned table that stands in when none is given; 512 is BERT's.
+SEED, POSITIONS = 7, 512
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Absolute(Encoding):
+    """x = c + p gives four terms: content-content, content-position, position-content, position-position.
+
+    Where the projections of the layer are known, p passes through them (p W_Q, p W_K); otherwise p is added to
+    q and k themselves. positional is the sum of the three terms with a position in them. The split is exact in
+    the first layer only.
+    """
+
+    name = "absolute"
+    title = "Absolute positions"
+    paper = "Vaswani et al. 2017, arXiv 1706.03762"
+    summary = "A vector for each position is added to the input: the score falls into four terms."
+    toeplitz = False
+    parameters = (
+        Parameter(
+            "kind",
+            "choice",
+            "sinusoidal",
+            "sinusoidal: fixed sines and cosines; learned: a table with a last position.",
+            choices=("sinusoidal", "learned"),
+        ),
+        Parameter("base", "float", 10000.0, "Base of the sinusoid's frequencies.", 1.000001, 1e12),
+        Parameter("strength", "float", 1.0, "Factor on the position vectors.", 0.0, 1e6),
+        Parameter("table", "table", None, "Learned vectors [position, D]; seeded random ones when empty."),
+    )
+
+    kind: str = "sinusoidal"
+    base: float = 10000.0
+    strength: float = 1.0
+    table: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the table's axes; a table means learned positions."""
+        if self.table is not None:
+            check_table(self.table, "absolute", "[position, D]", 2)
+            object.__setattr__(self, "kind", "learned")
+
+    def vectors(self, n: int, width: int) -> Tensor:
+        """Return p for the first n positions, float64 [n, width].
+
+        Raises:
+            ViewerError: when a learned table is too short or of another width.
+        """
+        if self.kind == "sinusoidal":
+            return self.strength * sinusoids(n, width, self.base)
+        table = self.table
+        if table is None:
+            generator = torch.Generator().manual_seed(SEED)
+            # A sinusoid's entries have a mean square of one half; the stand-in has the same.
+            table = torch.randn(POSITIONS, width, generator=generator, dtype=torch.float64) * 0.5**0.5
+        if table.shape[1] != width:
+            raise ViewerError(f"the absolute table is {table.shape[1]} wide, the model {width}; they must agree.")
+        if n > table.shape[0]:
+            raise ViewerError(
+                f"the learned table ends at {table.shape[0]} positions and the sequence has {n}; shorten it or "
+                "choose sinusoidal."
+            )
+        return self.strength * table[:n].double()  # [n, width]
+
+    def beyond(self, n: int) -> Tensor | None:
+        """Return None: past its last position a learned table refuses, and a sinusoid has no end."""
+        return None
+
+    def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
+        """Return the four terms, each [head, query, key]."""
+        return self._terms(inputs, scale, (0, inputs.n_query), (0, inputs.n_key))
+
+    def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
+        q, k = needs_queries(self.title, inputs)
+        start = inputs.query_start
+        p = self.vectors(inputs.n_key, inputs.w_q.shape[1] if inputs.w_q is not None else q.shape[2])
+        p = p.to(q)  # [key, D]
+        p_q, p_k = p[start + rows[0] : start + rows[1]], p[slice(*cols)]  # [rows, D], [cols, D]
+        if inputs.w_q is not None and inputs.w_k is not None:
+            p_q, p_k = p_q @ inputs.w_q, p_k @ inputs.w_k  # [head, rows, d], [head, cols, d]
+        c_q, c_k = q[:, slice(*rows)], k[:, slice(*cols)]  # [head, rows, d], [head, cols, d]
+        return {
+            "content-content": c_q @ c_k.mT * scale,
+            "content-position": c_q @ p_k.mT * scale,
+            "position-content": p_q @ c_k.mT * scale,
+            "position-position": (p_q @ p_k.mT * scale).expand(inputs.heads, -1, -1),
+        }  # [head, rows, cols] each
+
+    def positional(
+        self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
+    ) -> Tensor:
+        """Return the three terms with a position in them, summed: [head, rows, cols]."""
+        terms = self._terms(inputs, scale, rows or (0, inputs.n_query), cols or (0, inputs.n_key))
+        return terms["content-position"] + terms["position-content"] + terms["position-position"]
+
+
+def sinusoids(n: int, width: int, base: float) -> Tensor:
+    """Return P[p, 2t] = sin(p / base^(2t/width)), P[p, 2t+1] = cos of the same, float64 [n, width]."""
+    t = torch.arange(0, width, 2, dtype=torch.float64)  # [⌈width/2⌉]
+    angles = torch.arange(n, dtype=torch.float64)[:, None] * base ** (-t / width)  # [n, ⌈width/2⌉]
+    return torch.stack((angles.sin(), angles.cos()), dim=-1).flatten(1)[:, :width]  # [n, width]

@@ -1,0 +1,75 @@
+"""A free curve: one number for each offset and head, drawn or loaded. The general form of every additive bias."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import Encoding, Parameter, check_table
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.offsets import offsets
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Curve(Encoding):
+    """b_h(δ) = table[h, δ + m − 1] for |δ| < m; beyond the table the rule `beyond_rule` holds."""
+
+    name = "curve"
+    title = "Free curve"
+    paper = "general additive bias b(j − i)"
+    summary = "A table with one bias per offset and head; start flat and draw."
+    toeplitz = True
+    parameters = (
+        Parameter("table", "table", None, "Bias [head, 2n − 1] for δ = −(n − 1) … n − 1; flat when empty."),
+        Parameter(
+            "rule",
+            "choice",
+            "hold",
+            "What holds past the ends of the table: hold its last value, extend its last slope, or zero.",
+            choices=("hold", "extend", "zero"),
+        ),
+    )
+
+    table: Tensor | None = None
+    rule: str = "hold"
+
+    def __post_init__(self) -> None:
+        """Check the table's shape: one curve [2n−1] becomes one for every head."""
+        if self.table is None:
+            return
+        table = check_table(torch.atleast_2d(self.table), "curve", "[head, 2n − 1]", 2)
+        if table.shape[1] % 2 == 0:
+            raise ViewerError(
+                f"the curve table has {table.shape[1]} offsets; give an odd number, 2n − 1, with δ = 0 in the middle."
+            )
+        object.__setattr__(self, "table", table)
+
+    def _head_table(self) -> int | None:
+        return None if self.table is None else self.table.shape[0]
+
+    @property
+    def reach(self) -> int:
+        """The n the table was drawn for: it covers |δ| < reach; 0 without a table."""
+        return 0 if self.table is None else (self.table.shape[1] + 1) // 2
+
+    def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Return the table cut or continued to [head, 2n−1]."""
+        if self.table is None:
+            return torch.zeros(self.heads or 1, 2 * n - 1, dtype=dtype)
+        table = self.table.to(dtype).expand(self.heads or self.table.shape[0], -1)  # [head, 2·reach−1]
+        delta = offsets(n)  # [2n−1]
+        past = self.reach - 1
+        curve = table[:, delta.clamp(-past, past) + past]  # [head, 2n−1]
+        if self.rule == "zero":
+            return torch.where(delta.abs() <= past, curve, 0)
+        if self.rule == "extend" and past > 0:
+            low, high = table[:, 1] - table[:, 0], table[:, -1] - table[:, -2]  # [head] slopes at both ends
+            curve = curve + (delta + past).clamp_max(0) * low[:, None]  # [head, 2n−1]
+            curve = curve + (delta - past).clamp_min(0) * high[:, None]  # [head, 2n−1]
+        return curve
+
+    def beyond(self, n: int) -> Tensor | None:
+        """Return the offsets past the ends of the table, bool [2n−1]."""
+        return None if self.table is None or n <= self.reach else offsets(n).abs() >= self.reach
