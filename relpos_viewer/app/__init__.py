@@ -1,0 +1,1 @@
+"""Qt without widgets: the runner, undo, the table of actions, settings, colours."""
