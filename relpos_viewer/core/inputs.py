@@ -78,6 +78,11 @@ class AttentionInputs:
         return self.n_key - self.n_query
 
     @property
+    def content_dtype(self) -> torch.dtype:
+        """float32, or float64 when the caller gave that."""
+        return self._shaped.dtype
+
+    @property
     def device(self) -> torch.device:
         """Where the tensors lie."""
         return self._shaped.device

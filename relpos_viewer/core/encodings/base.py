@@ -126,7 +126,7 @@ class Encoding:
         Raises:
             ViewerError: when the family cannot be applied to these inputs.
         """
-        curve = self.with_heads(inputs.heads).curve(inputs.n_key, _dtype(inputs))  # [head, 2·key−1]
+        curve = self.with_heads(inputs.heads).curve(inputs.n_key, inputs.content_dtype)  # [head, 2·key−1]
         assert curve is not None, f"{self.name} has no curve, so it must override positional"
         return toeplitz_block(
             curve.to(inputs.device),
@@ -160,6 +160,10 @@ class Encoding:
             raise ViewerError(f"the {self.name} table holds {table} heads, the queries {heads}; they must agree.")
         return replace(self, heads=heads)
 
+    def for_one_head(self, head: int) -> Self:
+        """Return the encoding of head `head` alone; families whose parameters differ by head override it."""
+        return replace(self, heads=1)
+
     def _head_table(self) -> int | None:
         """Return the number of heads that a table of this family fixes, None when none does."""
         return None
@@ -168,12 +172,6 @@ class Encoding:
     def values(self) -> dict[str, Any]:
         """The parameters by name, without `heads`."""
         return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "heads"}
-
-
-def _dtype(inputs: AttentionInputs) -> torch.dtype:
-    shaped = inputs.q if inputs.q is not None else inputs.given
-    assert shaped is not None
-    return shaped.dtype
 
 
 def needs_queries(name: str, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,234 @@
+"""PlainField: every stage of one head kept whole, and asked for tiles, rows and single cells.
+
+The straightforward way, for sequences short enough that a few [query, key] matrices fit; views never see more of
+it than the questions below, so a field that keeps less can take its place.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.attention import (
+    content_scores,
+    edit_curve,
+    log_normaliser,
+    masked_softmax,
+    positional_scores,
+    visible_cells,
+)
+from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.masks import Mask
+from relpos_viewer.core.offsets import toeplitz
+from relpos_viewer.core.pooling import Span, pool
+
+Stage = Literal["content", "positional", "scores", "weights"]
+STAGES: tuple[Stage, ...] = ("content", "positional", "scores", "weights")
+
+
+@dataclass(frozen=True)
+class CellValues:
+    """The exact numbers of one cell; `before_weight` is its weight without the edit."""
+
+    query: int
+    key: int
+    offset: int
+    content: float
+    positional: float
+    edit: float
+    score: float
+    weight: float
+    before_weight: float
+    log_weight: float
+    visible: bool
+    row_sees_a_key: bool
+
+
+@dataclass(frozen=True, eq=False)
+class LineValues:
+    """The numbers along one row, column or diagonal, float32 [cell] each; `visible` is bool."""
+
+    queries: np.ndarray
+    keys: np.ndarray
+    content: np.ndarray
+    positional: np.ndarray
+    edit: np.ndarray
+    score: np.ndarray
+    weight: np.ndarray
+    before_weight: np.ndarray
+    visible: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PlainField:
+    """One head's attention, all [query, key].
+
+    Attributes:
+        content: scale · q·k.
+        own: positional term without the edit.
+        edit: the edit curve [2·key−1].
+        positional: own + edit.
+        scores: content + positional.
+        weights: softmax over visible keys.
+        visible: bool.
+        row_sums: [query, 1] for given weights, see `AttentionInputs`.
+    """
+
+    content: Tensor
+    own: Tensor
+    edit: Tensor
+    positional: Tensor
+    scores: Tensor
+    weights: Tensor
+    visible: Tensor
+    row_sums: Tensor | None
+
+    @classmethod
+    def of(
+        cls,
+        inputs: AttentionInputs,
+        encoding: Encoding,
+        *,
+        scale: float | None,
+        mask: Mask,
+        edit: object,
+        head: int,
+    ) -> PlainField:
+        """Compute head `head`; arguments as in `attention`.
+
+        Raises:
+            ViewerError: when encoding, mask or edit do not fit the inputs.
+        """
+        one = inputs.head(head)
+        full = encoding.with_heads(inputs.heads)  # a table is checked against all heads, then one is taken
+        content = content_scores(one, scale)[0]  # [query, key]
+        own = _own_positional(inputs, one, full, scale, head)  # [query, key]
+        visible = visible_cells(inputs, mask)  # [query, key] or [head, query, key]
+        visible = visible[head] if visible.ndim == 3 else visible  # [query, key]
+        curve = torch.zeros(2 * inputs.n_key - 1).to(content)  # [2·key−1]
+        if edit is not None:
+            curve = edit_curve(edit, inputs)[head].to(content)  # [2·key−1]
+        sums = None if one.row_sums is None else one.row_sums[0]  # [query, 1]
+        empty = content.new_empty(0)
+        return cls(content, own, curve, empty, empty, empty, visible, sums).with_edit(curve)
+
+    def with_edit(self, edit: Tensor) -> PlainField:
+        """Return the same head under another edit curve [2·key−1]; content and own term are shared."""
+        n_query, n_key = self.content.shape
+        touched = bool(edit.any())
+        positional = self.own + toeplitz(edit, n_query, n_key) if touched else self.own  # [query, key]
+        scores = self.content + positional  # [query, key]
+        weights = masked_softmax(scores, self.visible)  # [query, key]
+        if self.row_sums is not None:
+            weights = weights * self.row_sums  # [query, key]
+        return replace(self, edit=edit, positional=positional, scores=scores, weights=weights)
+
+    @property
+    def n_query(self) -> int:
+        """Number of queries."""
+        return self.content.shape[0]
+
+    @property
+    def n_key(self) -> int:
+        """Number of keys."""
+        return self.content.shape[1]
+
+    def stage(self, stage: Stage) -> Tensor:
+        """Return the whole of one stage, [query, key]."""
+        return {
+            "content": self.content,
+            "positional": self.positional,
+            "scores": self.scores,
+            "weights": self.weights,
+        }[stage]
+
+    def tile(
+        self, stage: Stage, rows: Span, cols: Span, shape: tuple[int, int], reduce: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cells of a viewport pooled to pixels, and which pixels hold a visible cell; see `pool`."""
+        return pool(self.stage(stage), self.visible, rows, cols, shape, reduce)
+
+    def values(self, query: int, key: int) -> CellValues:
+        """Return the exact numbers of one cell."""
+        scores, visible = self.scores[query], self.visible[query]  # [key] each
+        offset = key - (query + self.n_key - self.n_query)
+        shown = bool(visible[key])
+        log_weight = float(scores[key]) - float(log_normaliser(scores, visible)) if shown else -math.inf
+        return CellValues(
+            query=query,
+            key=key,
+            offset=offset,
+            content=float(self.content[query, key]),
+            positional=float(self.own[query, key]),
+            edit=float(self.edit[offset + self.n_key - 1]),
+            score=float(scores[key]),
+            weight=float(self.weights[query, key]),
+            before_weight=float(self._before(query)[key]),
+            log_weight=log_weight,
+            visible=shown,
+            row_sees_a_key=bool(visible.any()),
+        )
+
+    def row(self, query: int) -> LineValues:
+        """Return one query's numbers over all keys."""
+        keys = torch.arange(self.n_key)
+        return self._line(torch.full_like(keys, query), keys, self._before(query))
+
+    def column(self, key: int) -> LineValues:
+        """Return one key's numbers over all queries."""
+        queries = torch.arange(self.n_query)
+        return self._line(queries, torch.full_like(queries, key), self._before_weights()[:, key])
+
+    def diagonal(self, offset: int) -> LineValues:
+        """Return the numbers of all cells with key − query = offset."""
+        queries = torch.arange(self.n_query)
+        keys = queries + self.n_key - self.n_query + offset
+        inside = (keys >= 0) & (keys < self.n_key)
+        queries, keys = queries[inside], keys[inside]  # [cell]
+        return self._line(queries, keys, self._before_weights()[queries, keys])
+
+    def _line(self, queries: Tensor, keys: Tensor, before: Tensor) -> LineValues:
+        offset_places = keys - queries - (self.n_key - self.n_query) + self.n_key - 1  # [cell]
+
+        def pick(matrix: Tensor) -> np.ndarray:
+            return matrix[queries, keys].cpu().numpy()
+
+        return LineValues(
+            queries=queries.numpy(),
+            keys=keys.numpy(),
+            content=pick(self.content),
+            positional=pick(self.own),
+            edit=self.edit[offset_places].cpu().numpy(),
+            score=pick(self.scores),
+            weight=pick(self.weights),
+            before_weight=before.cpu().numpy(),
+            visible=pick(self.visible),
+        )
+
+    def _before(self, query: int) -> Tensor:
+        """Return a row's weights without the edit, [key]."""
+        if not self.edit.any():
+            return self.weights[query]
+        before = masked_softmax(self.content[query] + self.own[query], self.visible[query])  # [key]
+        return before if self.row_sums is None else before * self.row_sums[query]
+
+    def _before_weights(self) -> Tensor:
+        return self.weights if not self.edit.any() else self.with_edit(torch.zeros_like(self.edit)).weights
+
+
+def _own_positional(
+    inputs: AttentionInputs, one: AttentionInputs, encoding: Encoding, scale: float | None, head: int
+) -> Tensor:
+    """Return one head's positional term without the edit, [query, key]."""
+    curve = encoding.curve(inputs.n_key, one.content_dtype) if encoding.toeplitz else None  # [head, 2·key−1]
+    if curve is None:
+        # Families that depend on q and k have nothing of their own that differs by head.
+        return positional_scores(one, encoding.for_one_head(head), scale)[0]  # [query, key]
+    own = toeplitz(curve[head].to(one.device), inputs.n_query, inputs.n_key)  # [query, key]
+    return own if one.bias is None else own + one.bias[0]

@@ -1,0 +1,111 @@
+"""Figures that sum up a head: how much of it is position, how far it looks, how spread it is."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.offsets import offset_matrix
+
+
+def _diagonals(n_query: int, n_key: int, device: torch.device) -> Tensor:
+    """Return each cell's place δ + n_key − 1 in a curve, int64 [query, key]."""
+    return offset_matrix(n_query, n_key, device) + n_key - 1
+
+
+def _diagonal_means(values: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the mean of each diagonal's finite visible cells and their number, float64 [2·key−1] each."""
+    n_query, n_key = values.shape
+    place = _diagonals(n_query, n_key, values.device).flatten()  # [query·key]
+    counted = (visible & values.isfinite()).flatten()  # [query·key]
+    plain = torch.where(counted, values.flatten(), 0).double()  # [query·key]
+    width = 2 * n_key - 1
+    sums = torch.bincount(place, plain, width)  # [2·key−1]
+    counts = torch.bincount(place, counted.double(), width)  # [2·key−1]
+    return sums / counts.clamp_min(1), counts
+
+
+def diagonal_summary(values: Tensor, visible: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return mean, mean − σ and mean + σ along each diagonal, float32 [2·key−1] each, NaN where nothing is visible.
+
+    Args:
+        values: [query, key].
+        visible: bool [query, key].
+    """
+    mean, counts = _diagonal_means(values, visible)
+    square, _ = _diagonal_means(values.double() ** 2, visible)
+    sigma = (square - mean**2).clamp_min(0).sqrt()  # [2·key−1]
+    empty = counts == 0
+    return tuple(  # type: ignore[return-value]
+        part.masked_fill(empty, math.nan).float().cpu().numpy() for part in (mean, mean - sigma, mean + sigma)
+    )
+
+
+def toeplitz_share(values: Tensor, visible: Tensor) -> float:
+    """Return how much of the variance of `values` [query, key] over visible cells is a function of δ alone.
+
+    1 for a Toeplitz term, NaN for a constant one.
+    """
+    counted = visible & values.isfinite()
+    plain = values[counted].double()  # [cell]
+    if plain.numel() == 0:
+        return math.nan
+    total = plain.var(correction=0)
+    mean, _ = _diagonal_means(values, visible)
+    place = _diagonals(*values.shape, values.device)[counted]  # [cell]
+    rest = ((plain - mean[place]) ** 2).mean()
+    # A term that is constant up to float32 rounding has no variance to share out.
+    if total <= 1e-12 * max(1.0, float(plain.abs().max()) ** 2):
+        return math.nan
+    return float(1 - rest / total)
+
+
+def position_share(content: Tensor, positional: Tensor, visible: Tensor) -> float:
+    """Return the positional term's share of the score's variance within rows, 0 … 1; NaN when nothing varies.
+
+    Row means are taken out first, as the softmax does not see them: share = var(positional) /
+    (var(content) + var(positional)).
+    """
+
+    def spread(term: Tensor) -> float:
+        counted = visible & term.isfinite()
+        plain = torch.where(counted, term, 0).double()  # [query, key]
+        count = counted.sum(-1, keepdim=True).clamp_min(1)  # [query, 1]
+        centred = torch.where(counted, plain - plain.sum(-1, keepdim=True) / count, 0)  # [query, key]
+        return float((centred**2).sum())
+
+    own, other = spread(positional), spread(content)
+    return own / (own + other) if own + other > 0 else math.nan
+
+
+def mean_distance(weights: Tensor) -> float:
+    """Return the mean of |δ| under the weights [query, key], averaged over rows that see a key; in tokens."""
+    distance = offset_matrix(*weights.shape, weights.device).abs()  # [query, key]
+    rows = weights.sum(-1)  # [query]
+    seen = rows > 0
+    if not seen.any():
+        return math.nan
+    return float(((weights * distance).sum(-1)[seen] / rows[seen]).mean())
+
+
+def entropy_bits(weights: Tensor) -> float:
+    """Return the mean entropy of the rows of weights [query, key] that see a key, in bits."""
+    seen = weights.sum(-1) > 0
+    if not seen.any():
+        return math.nan
+    return float(-torch.special.xlogy(weights, weights).sum(-1)[seen].mean() / math.log(2))
+
+
+def document_leak(weights: Tensor, documents: tuple[int, ...]) -> Tensor:
+    """Return the weight each query gives to keys of other documents, [query].
+
+    Args:
+        weights: [query, key].
+        documents: the document of each key.
+    """
+    document = torch.tensor(documents, device=weights.device)  # [key]
+    other = document[None, :] != document[weights.shape[1] - weights.shape[0] :, None]  # [query, key]
+    return (weights * other).sum(-1)  # [query]
