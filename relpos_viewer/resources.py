@@ -6,8 +6,8 @@ from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
 
-# A wheel carries the folder inside the package; in the repository, and so in an editable installation, it lies
-# at the top. The package comes first: beside an installed package `resources` may be anybody's.
+# A wheel carries the folder inside the package; in the repository, and so in an editable installation, it
+# lies at the top. The package comes first: beside an installed package `resources` may be anybody's.
 _FOLDERS = (_PACKAGE / "_resources", _PACKAGE.parent / "resources")
 
 
