@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, Qt
 from PySide6.QtGui import QIcon, QPainter, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 
-from relpos_viewer import resources
+from relpos_viewer.resources import resource
 from relpos_viewer.views.theme import Theme
 
 # Logical sizes that buttons, menus and message boxes ask for, and the same on a screen of ratio 2.
@@ -47,11 +47,11 @@ def app_icon() -> QIcon:
 
 def names() -> tuple[str, ...]:
     """Return the names of all drawings, in alphabetical order."""
-    return tuple(sorted(file.stem for file in Path(resources.path("icons")).glob("*.svg")))
+    return tuple(sorted(file.stem for file in resource("icons").glob("*.svg")))
 
 
 def _path(name: str) -> Path:
-    return Path(resources.path("icons", f"{name}.svg"))
+    return resource("icons", f"{name}.svg")
 
 
 def _draw(svg: QByteArray, size: int) -> QPixmap:

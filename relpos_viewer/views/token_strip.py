@@ -229,7 +229,9 @@ class TokenStrip(QAbstractScrollArea):
         if self._weights is None or len(self._weights) != len(self._labels):
             return
         weights = np.asarray(self._weights, np.float32)[None]  # [1, key]
-        visible = np.ones(weights.shape, bool) if self._visible is None else np.asarray(self._visible, bool)[None]
+        visible = (
+            np.ones(weights.shape, bool) if self._visible is None else np.asarray(self._visible, bool)[None]
+        )
         levels = self._levels or choose_levels(weights[visible])
         self._codes = quantise(weights, visible, levels)[0]  # [key]
 
