@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings import Encoding, encoding as build_encoding
+from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.encodings import encoding as build_encoding
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs, as_tensor, inputs_from_arrays, repeat_heads, shape_text
 from relpos_viewer.core.masks import Mask, parse_mask
@@ -126,7 +127,9 @@ def edit_curve(edit: object, inputs: AttentionInputs) -> Tensor:
     curve = torch.atleast_2d(as_tensor(edit, "edit"))  # [head or 1, 2·key−1]
     width = 2 * inputs.n_key - 1
     if curve.ndim != 2 or curve.shape[1] != width or curve.shape[0] not in (1, inputs.heads):
-        raise ViewerError(f"edit has shape {shape_text(curve)}; give [{inputs.heads}, {width}], one value an offset.")
+        raise ViewerError(
+            f"edit has shape {shape_text(curve)}; give [{inputs.heads}, {width}], one value an offset."
+        )
     return curve.expand(inputs.heads, -1).to(inputs.device)  # [head, 2·key−1]
 
 

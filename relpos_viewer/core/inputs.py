@@ -116,7 +116,10 @@ class AttentionInputs:
         visible = self.visible
         return replace(
             self,
-            **{name: pick(getattr(self, name)) for name in ("q", "k", "v", "given", "row_sums", "bias", "w_q", "w_k")},
+            **{
+                name: pick(getattr(self, name))
+                for name in ("q", "k", "v", "given", "row_sums", "bias", "w_q", "w_k")
+            },
             visible=visible[one] if visible is not None and visible.ndim == 3 else visible,
         )
 
@@ -139,7 +142,8 @@ def as_tensor(array: object, name: str) -> Tensor:
         values = np.asarray(array)
         if values.dtype.kind not in "biuf":
             raise ViewerError(f"{name} holds {values.dtype}, not real numbers; give a float array.")
-        tensor = torch.from_numpy(np.ascontiguousarray(values))
+        # A document's arrays are read-only, which torch cannot express: it gets a copy of those.
+        tensor = torch.from_numpy(np.require(values, requirements=["C", "W"]))
     if tensor.is_complex():
         raise ViewerError(f"{name} holds complex numbers; give a float array.")
     return tensor if tensor.dtype == torch.float64 else tensor.float()
@@ -177,9 +181,13 @@ def inputs_from_arrays(
     if q_.shape[0] % k_.shape[0]:
         raise ViewerError(f"{shapes}: the number of key heads must divide the number of query heads.")
     if q_.shape[1] > k_.shape[1]:
-        raise ViewerError(f"{shapes}: there are more queries than keys; the queries must be the last positions.")
+        raise ViewerError(
+            f"{shapes}: there are more queries than keys; the queries must be the last positions."
+        )
     if v_ is not None and v_.shape[:2] != k_.shape[:2]:
-        raise ViewerError(f"v {shape_text(v_)} does not fit k {shape_text(k_)}; heads and positions must agree.")
+        raise ViewerError(
+            f"v {shape_text(v_)} does not fit k {shape_text(k_)}; heads and positions must agree."
+        )
     n_key = k_.shape[1]
     if tokens is None:
         tokens = Tokens(tuple(map(str, range(n_key))))

@@ -31,7 +31,9 @@ MASKS: tuple[MaskKind, ...] = (
     MaskKind("none", "none", "", None, "Every query sees every key."),
     MaskKind("causal", "causal", "", None, "A query sees itself and the past."),
     MaskKind("window", "sliding window", "width", 8, "A query sees itself and the width − 1 keys before it."),
-    MaskKind("prefix", "prefix", "length", 4, "The first keys are seen by all; after them the mask is causal."),
+    MaskKind(
+        "prefix", "prefix", "length", 4, "The first keys are seen by all; after them the mask is causal."
+    ),
     MaskKind("documents", "documents", "", None, "Causal, and only inside the query's own document."),
 )
 

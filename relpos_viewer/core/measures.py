@@ -16,7 +16,7 @@ def _diagonals(n_query: int, n_key: int, device: torch.device) -> Tensor:
     return offset_matrix(n_query, n_key, device) + n_key - 1
 
 
-def _diagonal_means(values: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
+def diagonal_means(values: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean of each diagonal's finite visible cells and their number, float64 [2·key−1] each."""
     n_query, n_key = values.shape
     place = _diagonals(n_query, n_key, values.device).flatten()  # [query·key]
@@ -35,8 +35,8 @@ def diagonal_summary(values: Tensor, visible: Tensor) -> tuple[np.ndarray, np.nd
         values: [query, key].
         visible: bool [query, key].
     """
-    mean, counts = _diagonal_means(values, visible)
-    square, _ = _diagonal_means(values.double() ** 2, visible)
+    mean, counts = diagonal_means(values, visible)
+    square, _ = diagonal_means(values.double() ** 2, visible)
     sigma = (square - mean**2).clamp_min(0).sqrt()  # [2·key−1]
     empty = counts == 0
     return tuple(  # type: ignore[return-value]
@@ -54,7 +54,7 @@ def toeplitz_share(values: Tensor, visible: Tensor) -> float:
     if plain.numel() == 0:
         return math.nan
     total = plain.var(correction=0)
-    mean, _ = _diagonal_means(values, visible)
+    mean, _ = diagonal_means(values, visible)
     place = _diagonals(*values.shape, values.device)[counted]  # [cell]
     rest = ((plain - mean[place]) ** 2).mean()
     # A term that is constant up to float32 rounding has no variance to share out.

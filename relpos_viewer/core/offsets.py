@@ -67,6 +67,8 @@ def t5_bucket(offset: Tensor, num_buckets: int, max_distance: int, *, bidirectio
         distance = (-offset).clamp_min(0)
     exact = side // 2
     # float32 as in the reference implementation; it agrees with exact rational arithmetic.
-    growth = torch.log(distance.clamp_min(1).float() / exact) / math.log(max_distance / exact) * (side - exact)
+    growth = (
+        torch.log(distance.clamp_min(1).float() / exact) / math.log(max_distance / exact) * (side - exact)
+    )
     far = (exact + growth.long()).clamp_max(side - 1)
     return base + torch.where(distance < exact, distance, far)

@@ -157,7 +157,9 @@ class Encoding:
             return self
         table = self._head_table()
         if table is not None and table not in (1, heads):
-            raise ViewerError(f"the {self.name} table holds {table} heads, the queries {heads}; they must agree.")
+            raise ViewerError(
+                f"the {self.name} table holds {table} heads, the queries {heads}; they must agree."
+            )
         return replace(self, heads=heads)
 
     def for_one_head(self, head: int) -> Self:
@@ -181,7 +183,9 @@ def needs_queries(name: str, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
         ViewerError: when only scores are known.
     """
     if inputs.q is None or inputs.k is None:
-        raise ViewerError(f"{name} needs queries and keys, and this file gives only scores; choose a bias family.")
+        raise ViewerError(
+            f"{name} needs queries and keys, and this file gives only scores; choose a bias family."
+        )
     return inputs.q, inputs.keys_per_head()
 
 

@@ -33,7 +33,9 @@ class Rope(Encoding):
             "Which dimensions pair up: half (m, m + d/2: Llama, NeoX) or interleaved (2m, 2m + 1: GPT-J).",
             choices=("half", "interleaved"),
         ),
-        Parameter("fraction", "float", 1.0, "Share of the head's dimensions that rotate, from the first.", 0.0, 1.0),
+        Parameter(
+            "fraction", "float", 1.0, "Share of the head's dimensions that rotate, from the first.", 0.0, 1.0
+        ),
     )
 
     base: float = 10000.0

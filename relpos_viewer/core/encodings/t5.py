@@ -24,7 +24,9 @@ class T5(Encoding):
     toeplitz = True
     parameters = (
         Parameter("num_buckets", "int", 32, "Number of buckets, both sides together.", 2, 4096),
-        Parameter("max_distance", "int", 128, "Distance from which on all offsets share the last bucket.", 2, 2**20),
+        Parameter(
+            "max_distance", "int", 128, "Distance from which on all offsets share the last bucket.", 2, 2**20
+        ),
         Parameter("bidirectional", "bool", True, "Whether past and future have buckets of their own."),
         Parameter("table", "table", None, "Learned bias [bucket, head]; an illustration when empty."),
     )
@@ -40,7 +42,9 @@ class T5(Encoding):
         if self.bidirectional and self.num_buckets % 2:
             raise ViewerError(f"num_buckets must be even when bidirectional, not {self.num_buckets}.")
         if side < 2:
-            raise ViewerError(f"num_buckets must be at least {4 if self.bidirectional else 2}, not {self.num_buckets}.")
+            raise ViewerError(
+                f"num_buckets must be at least {4 if self.bidirectional else 2}, not {self.num_buckets}."
+            )
         if self.max_distance <= side // 2:
             raise ViewerError(
                 f"max_distance must be above {side // 2}, the offsets with a bucket of their own, "
@@ -49,7 +53,9 @@ class T5(Encoding):
         if self.table is not None:
             table = check_table(self.table, "t5", "[bucket, head]", 2)
             if table.shape[0] != self.num_buckets:
-                raise ViewerError(f"the t5 table holds {table.shape[0]} buckets, num_buckets says {self.num_buckets}.")
+                raise ViewerError(
+                    f"the t5 table holds {table.shape[0]} buckets, num_buckets says {self.num_buckets}."
+                )
 
     def _head_table(self) -> int | None:
         return None if self.table is None else self.table.shape[1]

@@ -1,0 +1,365 @@
+"""The registry, walked once; and each family against values that were computed independently."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relpos_viewer.core.attention import attention
+from relpos_viewer.core.encodings import FAMILIES, encoding, encodings, parse_encoding
+from relpos_viewer.core.encodings.alibi import alibi_slopes
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import inputs_from_arrays
+from relpos_viewer.core.offsets import offsets, t5_bucket
+
+# Every family with parameters that make its term lively and asymmetric: a sign error must show.
+RNG = np.random.default_rng(5)
+LIVELY = {
+    "none": {},
+    "curve": {"table": RNG.normal(size=(4, 9))},
+    "t5": {"num_buckets": 8, "max_distance": 20, "table": RNG.normal(size=(8, 4))},
+    "alibi": {},
+    "rope": {"fraction": 0.5, "layout": "interleaved"},
+    "absolute": {"kind": "learned"},
+}
+
+
+def random_inputs(n_query: int = 9, n_key: int = 12, heads: int = 4, key_heads: int = 2, d: int = 8):
+    generator = torch.Generator().manual_seed(n_key)
+    q = torch.randn(heads, n_query, d, generator=generator, dtype=torch.float64)
+    k = torch.randn(key_heads, n_key, d, generator=generator, dtype=torch.float64)
+    return q, k
+
+
+@pytest.mark.parametrize("n", [1, 2, 17])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_every_family_keeps_the_promises_of_the_registry(name: str, n: int) -> None:
+    family = FAMILIES[name]
+    assert family.title and family.summary and (family.paper or name == "curve")
+    built = encoding(name, **LIVELY[name])
+    q, k = random_inputs(n, n)
+    result = attention(q.float(), k.float(), encoding=built, mask="causal")
+
+    assert result.scores.shape == (4, n, n)
+    assert torch.equal(result.content + result.positional, result.scores)
+    curve = built.with_heads(4).curve(n)
+    assert (curve is not None) == family.toeplitz
+    if curve is not None:
+        assert curve.shape == (4, 2 * n - 1)
+        for i in range(n):
+            for j in range(n):
+                assert torch.equal(result.positional[:, i, j], curve[:, j - i + n - 1]), (i, j)
+
+
+@pytest.mark.parametrize("name", [name for name, family in FAMILIES.items() if family.toeplitz])
+def test_a_toeplitz_family_does_not_notice_that_the_sequence_was_shifted(name: str) -> None:
+    built = encoding(name, **LIVELY[name])
+    q, k = random_inputs(20, 20, key_heads=4)
+    whole = attention(q, k, encoding=built).scores  # [4, 20, 20]
+    moved = attention(q[:, 7:], k[:, 7:], encoding=built).scores  # [4, 13, 13]
+    torch.testing.assert_close(whole[:, 7:, 7:], moved, atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_block_of_the_term_is_that_part_of_the_whole(name: str) -> None:
+    built = encoding(name, **LIVELY[name]).with_heads(4)
+    inputs = inputs_from_arrays(*random_inputs())
+    whole = built.positional(inputs, 0.5)
+    block = built.positional(inputs, 0.5, (2, 5), (3, 11))
+    torch.testing.assert_close(block, whole[:, 2:5, 3:11], atol=1e-12, rtol=0)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_decode_step_is_the_last_row_of_the_whole_picture(name: str) -> None:
+    built = encoding(name, **LIVELY[name])
+    q, k = random_inputs(12, 12)
+    whole = attention(q, k, encoding=built)
+    step = attention(q[:, -1:], k, encoding=built)
+    torch.testing.assert_close(step.positional[:, 0], whole.positional[:, -1], atol=1e-12, rtol=0)
+
+
+def test_the_registry_describes_every_parameter_and_its_default_is_allowed() -> None:
+    rows = encodings()
+    assert [row["name"] for row in rows] == list(FAMILIES)
+    for row in rows:
+        for parameter in row["parameters"]:
+            assert parameter["help"].endswith("."), parameter
+            default = getattr(FAMILIES[row["name"]], parameter["name"])
+            assert default == parameter["default"], (row["name"], parameter["name"])
+            if parameter["default"] is not None:
+                encoding(row["name"], **{parameter["name"]: parameter["default"]})
+
+
+# T5
+
+
+@pytest.mark.parametrize("side", ["bi", "causal"])
+@pytest.mark.parametrize(
+    ("buckets", "distance"),
+    [(32, 128), (16, 32), (32, 256), (64, 256), (64, 512), (8, 20), (32, 1000), (128, 1024)],
+)
+def test_t5_buckets_are_those_of_the_reference_table(
+    shared: Path, buckets: int, distance: int, side: str
+) -> None:
+    table = np.load(shared / "vectors" / "tables_t5_buckets.npz")
+    offset = torch.from_numpy(table["offsets"])
+    mine = t5_bucket(offset, buckets, distance, bidirectional=side == "bi")
+    assert np.array_equal(mine, table[f"nb{buckets}_md{distance}_{side}"])
+
+
+def test_t5_buckets_written_down_so_that_they_hold_without_the_reference() -> None:
+    # x-transformers#10: causal δ = −20 gave 10 instead of 17; |δ| = 64 at 32/128 is 14 (both directions).
+    causal = t5_bucket(torch.tensor([0, -1, -15, -16, -20, -127, -500, 3]), 32, 128, bidirectional=False)
+    assert causal.tolist() == [0, 1, 15, 16, 17, 31, 31, 0]
+    both = t5_bucket(torch.tensor([-64, 64, -7, 8, 12, -200, 1]), 32, 128, bidirectional=True)
+    assert both.tolist() == [14, 30, 7, 24, 25, 15, 17]
+
+
+def test_a_cached_t5_decoding_step_keeps_its_place() -> None:
+    # E04: five cached keys and a query at position 5 see buckets 4, 4, 3, 2, 1, 0.
+    table = torch.arange(8.0)[:, None]  # bucket b has bias b
+    step = encoding("t5", num_buckets=8, max_distance=16, bidirectional=False, table=table)
+    q, k = torch.zeros(1, 1, 4), torch.zeros(1, 6, 4)
+    assert attention(q, k, encoding=step).positional[0, 0].tolist() == [4, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(("stack", "both"), [("t5_encoder", True), ("t5_decoder", False)])
+def test_t5_attention_is_that_of_the_model(shared: Path, stack: str, both: bool) -> None:
+    model = np.load(shared / "vectors" / f"{stack}.npz")
+    mask = model["allowed"][0, 0]
+    for layer in range(model["q"].shape[0]):
+        for batch in range(model["q"].shape[1]):
+            mine = attention(
+                model["q"][layer, batch],
+                model["k"][layer, batch],
+                encoding=encoding("t5", max_distance=32, bidirectional=both, table=model["table"][layer]),
+                scale=1.0,
+                mask=mask,
+            )
+            assert_close(mine.content, model["content"][layer, batch])
+            assert_close(mine.positional, model["positional"][layer, batch])
+            assert_close(mine.weights, model["attn"][layer, batch])
+
+
+def test_mpnet_adds_its_unscaled_bucket_bias_to_scaled_content(shared: Path) -> None:
+    model = np.load(shared / "vectors" / "mpnet.npz")
+    for layer in range(model["q"].shape[0]):
+        mine = attention(
+            model["q"][layer, 0], model["k"][layer, 0], encoding=encoding("t5", table=model["table"])
+        )
+        assert_close(mine.positional, model["positional"][layer, 0])
+        assert_close(mine.weights, model["attn"][layer, 0])
+
+
+# ALiBi
+
+
+def test_alibi_slopes_of_a_power_of_two_and_of_other_head_counts() -> None:
+    assert alibi_slopes(8, "interleaved") == [2.0**-h for h in range(1, 9)]
+    # Press et al.'s code for 6 heads: the four of H = 4, then the 1st and 3rd of H = 8.
+    assert alibi_slopes(6, "interleaved") == [2.0**-2, 2.0**-4, 2.0**-6, 2.0**-8, 2.0**-1, 2.0**-3]
+    assert alibi_slopes(6, "uniform") == pytest.approx([2 ** (-8 * h / 6) for h in range(1, 7)])
+    for heads in range(1, 130):
+        assert len(alibi_slopes(heads, "interleaved")) == heads
+
+
+@pytest.mark.parametrize("form", ["causal", "symmetric"])
+def test_alibi_lines_are_those_of_the_formula_table(shared: Path, form: str) -> None:
+    table = np.load(shared / "vectors" / "formulas.npz")
+    assert alibi_slopes(6, "interleaved") == pytest.approx(table["alibi_slopes6"].tolist(), rel=1e-12)
+    curve = encoding("alibi", form=form, heads=6).curve(129, torch.float64)
+    past = slice(None, 129) if form == "causal" else slice(None)
+    assert_close(curve[:, past], table[f"alibi_{form}"][:, past], 1e-12)
+
+
+def test_alibi_rewards_what_is_near() -> None:
+    curve = encoding("alibi", heads=2).curve(4)
+    assert (curve[:, 1:4] > curve[:, 0:3]).all()  # δ = −2, −1, 0 above δ = −3, −2, −1
+
+
+def test_bloom_attention_is_that_of_the_model(shared: Path) -> None:
+    model = np.load(shared / "vectors" / "bloom.npz")
+    for layer in range(2):
+        for batch in range(2):
+            real = model["attention_mask"][batch] > 0  # padded keys have no position of their own
+            rows = np.ix_(np.arange(6), real, real)
+            mine = attention(
+                model["q"][layer, batch][:, real],
+                model["k"][layer, batch][:, real],
+                encoding="alibi",
+                mask="causal",
+            )
+            assert_close(mine.weights, model["attn"][layer, batch][rows])
+
+
+# RoPE
+
+
+@pytest.mark.parametrize(("base", "name"), [(1e4, "default_10k_d128"), (5e5, "default_500k_d128")])
+def test_rope_frequencies_are_those_of_the_reference_table(shared: Path, base: float, name: str) -> None:
+    table = np.load(shared / "vectors" / "tables_rope_inv_freq.npz")
+    assert_close(encoding("rope", base=base).frequencies(128), table[name], 1e-12)
+
+
+@pytest.mark.parametrize(("model_name", "fraction"), [("llama", 1.0), ("gpt_neox", 0.25)])
+def test_rotary_attention_is_that_of_the_model(shared: Path, model_name: str, fraction: float) -> None:
+    model = np.load(shared / "vectors" / f"{model_name}.npz")
+    for layer in range(model["q"].shape[0]):
+        for batch in range(model["q"].shape[1]):
+            mine = attention(
+                model["q"][layer, batch],
+                model["k"][layer, batch],
+                encoding=encoding("rope", fraction=fraction),
+                mask=model["allowed"][0, 0],
+            )
+            assert_close(mine.content, model["content"][layer, batch])
+            assert_close(mine.positional, model["positional"][layer, batch])
+            assert_close(mine.weights, model["attn"][layer, batch])
+
+
+@pytest.mark.parametrize("layout", ["half", "interleaved"])
+def test_rope_is_the_textbook_sum_over_pairs(layout: str) -> None:
+    """Score = s Σ_m A_m cos(δ θ_m) + S_m sin(δ θ_m), with A = q1k1 + q2k2 and S = q2k1 − q1k2 (Su et al., eq. 16)."""
+    q, k = random_inputs(6, 6, heads=1, key_heads=1)
+    scores = attention(q, k, encoding=encoding("rope", layout=layout), scale=0.7).scores[0]
+    for i in range(6):
+        for j in range(6):
+            total = 0.0
+            for m in range(4):
+                first, second = (m, m + 4) if layout == "half" else (2 * m, 2 * m + 1)
+                q1, q2, k1, k2 = (
+                    float(x) for x in (q[0, i, first], q[0, i, second], k[0, j, first], k[0, j, second])
+                )
+                angle = (j - i) * 10000.0 ** (-2 * m / 8)
+                total += (q1 * k1 + q2 * k2) * math.cos(angle) + (q2 * k1 - q1 * k2) * math.sin(angle)
+            assert float(scores[i, j]) == pytest.approx(0.7 * total, abs=1e-12)
+
+
+def test_interleaved_rope_is_half_rope_of_permuted_dimensions() -> None:
+    q, k = random_inputs(7, 7)
+    order = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])
+    half = attention(q[..., order], k[..., order], encoding=encoding("rope", layout="half"))
+    interleaved = attention(q, k, encoding=encoding("rope", layout="interleaved"))
+    torch.testing.assert_close(half.positional, interleaved.positional, atol=1e-12, rtol=0)
+
+
+# Absolute
+
+
+def test_sinusoids_are_those_of_the_paper() -> None:
+    vectors = encoding("absolute").vectors(50, 6)
+    for p in range(50):
+        for t in range(3):
+            angle = p / 10000 ** (2 * t / 6)
+            assert vectors[p, 2 * t].item() == pytest.approx(math.sin(angle), abs=1e-12)
+            assert vectors[p, 2 * t + 1].item() == pytest.approx(math.cos(angle), abs=1e-12)
+
+
+def test_the_four_absolute_terms_are_the_expanded_product() -> None:
+    generator = torch.Generator().manual_seed(3)
+    e, p = (torch.randn(5, 10, generator=generator, dtype=torch.float64) for _ in range(2))
+    w_q, w_k = (torch.randn(2, 10, 4, generator=generator, dtype=torch.float64) for _ in range(2))
+    inputs = inputs_from_arrays(e @ w_q, e @ w_k)
+    inputs = type(inputs)(**{**inputs.__dict__, "w_q": w_q, "w_k": w_k})
+    learned = encoding("absolute", table=p)
+    terms = learned.terms(inputs, 0.5)
+    expected = ((e + p) @ w_q) @ ((e + p) @ w_k).mT * 0.5
+    torch.testing.assert_close(sum(terms.values()), expected, atol=1e-12, rtol=0)
+    torch.testing.assert_close(terms["content-position"], (e @ w_q) @ (p @ w_k).mT * 0.5, atol=1e-12, rtol=0)
+    torch.testing.assert_close(terms["position-content"], (p @ w_q) @ (e @ w_k).mT * 0.5, atol=1e-12, rtol=0)
+
+
+def test_a_learned_table_refuses_positions_it_does_not_have() -> None:
+    with pytest.raises(ViewerError, match=r"ends at 3 positions and the sequence has 4"):
+        attention(torch.ones(4, 2), torch.ones(4, 2), encoding=encoding("absolute", table=torch.ones(3, 2)))
+
+
+# Free curve
+
+
+def test_a_curve_is_held_extended_or_dropped_past_its_table() -> None:
+    # E05: drawn on |δ| ≤ 8 as 0.5·δ, then n = 16.
+    table = 0.5 * np.arange(-8, 9)
+    beyond = {"hold": -4.0, "extend": -7.5, "zero": 0.0}
+    for rule, value in beyond.items():
+        curve = encoding("curve", table=table, rule=rule)
+        assert curve.curve(16)[0, 0].item() == value, rule  # δ = −15
+        assert curve.curve(16)[0, 15 - 8 : 15 + 9].tolist() == table.tolist()
+        assert curve.beyond(16).tolist() == (offsets(16).abs() > 8).tolist()
+    assert encoding("curve", table=table).beyond(9) is None
+
+
+@given(st.integers(1, 6), st.integers(1, 9), st.sampled_from(["hold", "extend", "zero"]))
+def test_a_curve_shorter_than_its_table_is_its_middle(reach: int, n: int, rule: str) -> None:
+    table = np.random.default_rng(reach).normal(size=(2, 2 * reach - 1)).astype(np.float32)
+    curve = encoding("curve", table=table, rule=rule).curve(n)
+    assert curve.shape == (2, 2 * n - 1)
+    inner = min(n, reach) - 1
+    assert np.array_equal(curve[:, n - 1 - inner : n + inner], table[:, reach - 1 - inner : reach + inner])
+
+
+# What a user can get wrong
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("rop", "unknown encoding “rop”; did you mean rope?"),
+        ("t5:bukets=3", "t5 has no parameter “bukets”; did you mean num_buckets?"),
+        ("t5:num_buckets=abc", "num_buckets must be a number, not “abc”."),
+        ("t5:num_buckets=2.5", "num_buckets must be a whole number, not 2.5."),
+        ("t5:num_buckets=7", "num_buckets must be even when bidirectional, not 7."),
+        ("t5:num_buckets=2", "num_buckets must be at least 4, not 2."),
+        ("t5:max_distance=8", "max_distance must be above 8, the offsets with a bucket of their own, not 8."),
+        ("t5:num_buckets", "“num_buckets” in the encoding “t5:num_buckets” has no value; write name=value."),
+        ("alibi:rule=inter", "rule cannot be “inter”; did you mean interleaved?"),
+        ("rope:base=0", "base must lie between 1 and 1e+12, not 0."),
+        ("rope:fraction=nan", "fraction must be a number, not “nan”."),
+        ("t5:bidirectional=perhaps", "bidirectional must be true or false, not “perhaps”."),
+        ("none:x=1", "none has no parameter “x”; it has none"),
+    ],
+)
+def test_a_bad_encoding_is_refused_in_one_sentence(text: str, message: str) -> None:
+    with pytest.raises(ViewerError) as refusal:
+        parse_encoding(text)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "message"),
+    [
+        ("t5", np.zeros((32, 3)), "the t5 table holds 3 heads, the queries 4; they must agree."),
+        ("t5", np.zeros(32), "the t5 table has shape [32]; give [bucket, head]."),
+        ("curve", np.zeros((4, 8)), "the curve table has 8 offsets; give an odd number, 2n − 1, with δ = 0 in the middle."),
+        ("absolute", np.zeros((40, 5)), "the absolute table is 5 wide, the model 8; they must agree."),
+    ],
+)  # fmt: skip
+def test_a_table_that_does_not_fit_is_refused_in_one_sentence(
+    name: str, table: np.ndarray, message: str
+) -> None:
+    q, k = random_inputs()
+    with pytest.raises(ViewerError) as refusal:
+        attention(q, k, encoding=encoding(name, table=table))
+    assert str(refusal.value) == message
+
+
+def test_odd_rotary_dimensions_are_refused() -> None:
+    with pytest.raises(ViewerError, match="3 of 3 dimensions is an odd number"):
+        attention(torch.ones(4, 3), torch.ones(4, 3), encoding="rope")
+
+
+def test_text_and_python_values_build_the_same_encoding() -> None:
+    assert (
+        parse_encoding("t5:num_buckets=8,bidirectional=no").values
+        == encoding("t5", num_buckets=8, bidirectional=False).values
+    )
+
+
+def assert_close(mine: torch.Tensor, reference: np.ndarray, atol: float = 1e-5) -> None:
+    np.testing.assert_allclose(np.asarray(mine, dtype=np.float64), reference, atol=atol, rtol=0)

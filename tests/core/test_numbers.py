@@ -1,0 +1,57 @@
+"""Numbers as people read and type them."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.numbers import parse_number, short
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (-0.0, "0"),
+        (1 / 512, "0.00195"),
+        (-17.0, "−17"),
+        (0.8, "0.8"),
+        (1234.0, "1234"),
+        (99_999.0, "99999"),
+        (123_456.0, "1.23e5"),
+        (1.785e-08, "1.79e−8"),
+        (999.6, "1000"),
+        (99.96, "100"),
+        (math.nan, "NaN"),
+        (math.inf, "∞"),
+        (-math.inf, "−∞"),
+    ],
+)
+def test_a_number_is_written_with_three_digits(value: float, text: str) -> None:
+    assert short(value) == text
+
+
+def test_a_sign_can_be_asked_for() -> None:
+    assert [short(x, signed=True) for x in (1.5, -1.5, 0.0)] == ["+1.5", "−1.5", "0"]
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_a_short_number_reads_back_to_three_digits(value: float) -> None:
+    assert parse_number(short(value)) == pytest.approx(value, rel=5.1e-3, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("−1,25", -1.25), (" 3.5 ", 3.5), ("1e-3", 1e-3), ("-2", -2), ("+4", 4)]
+)
+def test_comma_point_and_either_minus_are_read(text: str, value: float) -> None:
+    assert parse_number(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "abc", "1.2.3", "nan", "inf", "1_000", "1,2,3"])
+def test_what_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(ViewerError, match=f"“{text}” is not a number"):
+        parse_number(text)

@@ -1,0 +1,43 @@
+"""Labels: every token can be seen, and none is mistaken for another."""
+
+from __future__ import annotations
+
+import pytest
+
+from relpos_viewer.core.tokens import Tokens, printable
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("cat", "cat"),
+        (" ", "␣"),
+        (" cat", "␣cat"),
+        ("\n\n", "⏎⏎"),
+        ("\t", "⇥"),
+        ("", "∅"),
+        ("\u200d", "U+200D"),
+        ("\u0000", "U+0000"),
+        ("👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"),
+        ("e\u0301", "e\u0301"),
+        ("日本", "日本"),
+        ("שלום", "\u2068שלום\u2069"),
+        ("\ufeff", "U+FEFF"),
+        ("a\u202eb", "aU+202Eb"),  # an override would turn its neighbours round
+    ],
+)
+def test_a_label_can_be_seen(text: str, label: str) -> None:
+    assert printable(text) == label
+
+
+def test_parts_of_one_character_are_numbered() -> None:
+    arrow = Tokens(
+        ("i", " ", "\xe2", "\xad", "\xa2", " ", "j"),
+        ((0, 1), (1, 2), (2, 3), (2, 3), (2, 3), (3, 4), (4, 5)),
+        source="i ⭢ j",
+    )
+    assert arrow.labels == ("i", "␣", "⭢ 1/3", "⭢ 2/3", "⭢ 3/3", "␣", "j")
+
+
+def test_identical_tokens_at_different_places_keep_their_labels() -> None:
+    assert Tokens(("a", "b", "a"), ((0, 1), (2, 3), (4, 5)), source="a b a").labels == ("a", "b", "a")
