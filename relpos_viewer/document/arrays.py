@@ -38,13 +38,16 @@ def frozen_array(value: Any, name: str, dtype: Any = None) -> np.ndarray:
 
 
 def frozen_mapping(values: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A read-only copy of `values` whose arrays are frozen too."""
-    return MappingProxyType(
-        {
-            str(name): frozen_array(value, name) if isinstance(value, np.ndarray) else value
-            for name, value in values.items()
-        }
-    )
+    """A read-only copy of `values`: Python scalars and text stay, anything else becomes a frozen array."""
+    return MappingProxyType({str(name): _frozen_value(value, str(name)) for name, value in values.items()})
+
+
+def _frozen_value(value: Any, name: str) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()  # np.float32(0.1) from a slider; files and comparisons want Python's own
+    if value is None or type(value) in (bool, int, float, str):
+        return value
+    return frozen_array(value, name)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -97,7 +97,7 @@ class EncodingSpec(FrozenStruct, frozen=True, eq=False):
     """
 
     name: str = "t5"
-    parameters: Mapping[str, bool | int | float | str | np.ndarray] = {}
+    parameters: Mapping[str, bool | int | float | str | np.ndarray | None] = {}
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "parameters", frozen_mapping(self.parameters))

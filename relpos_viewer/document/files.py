@@ -82,7 +82,7 @@ class _Arrays(msgspec.Struct, frozen=True, tag_field="kind", tag="arrays"):
 
 class _Encoding(msgspec.Struct, frozen=True):
     name: str
-    parameters: dict[str, bool | int | float | str | _Array] = {}
+    parameters: dict[str, bool | int | float | str | _Array | None] = {}
 
 
 class _Document(msgspec.Struct, frozen=True):
@@ -153,9 +153,18 @@ def _to_json(document: Document, arrays: dict[str, np.ndarray]) -> bytes:
         view=document.view,
     )
     try:
-        return msgspec.json.format(msgspec.json.encode(_File(FORMAT, VERSION, record)), indent=1)
+        text = msgspec.json.encode(_File(FORMAT, VERSION, record), enc_hook=_python_scalar)
+        # What cannot be read again must not replace a file that can (NaN in a colour limit, say).
+        msgspec.json.decode(text, type=_File)
     except (UnicodeEncodeError, OverflowError, TypeError, msgspec.MsgspecError) as error:
         raise ViewerError(f"This document cannot be saved: {error}.") from error
+    return msgspec.json.format(text, indent=1)
+
+
+def _python_scalar(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"no file can hold a {type(value).__name__}")
 
 
 def _finite(value: Any, name: str) -> Any:
@@ -275,6 +284,6 @@ def _to_document(record: _Document, get: Callable[[_Array], np.ndarray]) -> Docu
 
 
 def _parameters(
-    values: Mapping[str, bool | int | float | str | _Array], get: Callable[[_Array], np.ndarray]
+    values: Mapping[str, bool | int | float | str | _Array | None], get: Callable[[_Array], np.ndarray]
 ) -> dict[str, Any]:
     return {name: get(value) if isinstance(value, _Array) else value for name, value in values.items()}
