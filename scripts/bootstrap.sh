@@ -18,8 +18,8 @@ debian_install() {
     [ "$(id -u)" = 0 ] && [ -e /etc/debian_version ] && command -v apt-get >/dev/null || return 1
     say "installing $*"
     {
-        DEBIAN_FRONTEND=noninteractive apt-get update -q &&
-            DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+        DEBIAN_FRONTEND=noninteractive apt-get update -qq &&
+            DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@"
     } >&2 </dev/null
 }
 
@@ -139,7 +139,11 @@ need_qt_libraries() {
     [ "$(uname -s)" = Linux ] && command -v ldd >/dev/null || return 0
     for library in $(missing_libraries); do
         package=$(debian_package "$library")
-        if [ -n "$package" ]; then packages+=("$package"); else unknown+=("$library"); fi
+        if [ -z "$package" ]; then
+            unknown+=("$library")
+        elif [[ " ${packages[*]} " != *" $package "* ]]; then
+            packages+=("$package")
+        fi
     done
     # Without any font every letter is an empty box.
     if ! command -v fc-list >/dev/null; then
