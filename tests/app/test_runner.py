@@ -297,8 +297,9 @@ def test_a_worker_that_goes_on_after_its_runner_was_destroyed_harms_nobody(qtbot
     runner.submit(1)
     gate.wait_begun()
     worker = next(thread for thread in threading.enumerate() if thread.name.startswith("relpos-compute"))
-    parent.deleteLater()
-    qtbot.waitUntil(lambda: not isValid(runner))
+    with qtbot.waitSignal(runner.destroyed):
+        parent.deleteLater()
+    assert not isValid(runner)
     gate.open.set()
     assert ended.wait(10)
     del runner
