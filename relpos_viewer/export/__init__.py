@@ -1,0 +1,1 @@
+"""What leaves the program: figures and arrays. No Qt, no display."""
