@@ -127,7 +127,6 @@ class History(QObject):
     def redo(self) -> None:
         """Do the step again that was taken back last; nothing during a gesture."""
         if not self.is_previewing:
-            self._open = None
             self._stack.redo()
 
     @property
@@ -165,7 +164,6 @@ class History(QObject):
 
     def set_unclean(self) -> None:
         """The document is in no file, although nothing was changed (recovered after a crash)."""
-        self._open = None
         self._stack.resetClean()
 
     # --- within -----------------------------------------------------------------------------------

@@ -160,6 +160,16 @@ def test_nothing_joins_a_step_across(session, history, between):
     assert session.document.source.text == ("opened" if between == "reset" else "a")
 
 
+def test_a_change_soon_after_an_undo_does_not_rewrite_the_step_taken_back(session, history):
+    history.push(with_text(FIRST, "a"), "Edit text", "text")
+    history.undo()
+    history.push(with_text(FIRST, "b"), "Edit text", "text")
+    assert steps(history) == ["Edit text"]
+    assert session.document == FIRST
+    history.redo()
+    assert session.document.source.text == "b"
+
+
 CHANGES = {
     "text": lambda d: with_text(d, "two words"),
     "source": lambda d: replace(d, source=ArraySource("f.npz", "f", {"q": np.ones((1, 2, 3), np.float32)})),
