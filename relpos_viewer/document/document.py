@@ -26,7 +26,7 @@ WeightsScale = Literal["linear", "log"]
 Reduce = Literal["auto", "mean", "max", "sample"]
 CurveAxis = Literal["linear", "symlog"]
 
-ARRAY_NAMES = ("q", "k", "v", "bias", "scores", "weights", "visible")
+ARRAY_NAMES = ("q", "k", "v", "bias", "scores", "weights", "visible", "documents")
 
 FIRST_TEXT = (
     "It is a truth universally acknowledged, that a single man in possession of a good fortune, "
@@ -56,8 +56,8 @@ class ArraySource(FrozenStruct, frozen=True, eq=False):
     """Arrays read from a file, kept whole: a saved session opens without that file.
 
     `arrays` maps names of `ARRAY_NAMES` to `[head, n, d]` (q, k, v), `[head, query, key]` (bias,
-    scores, weights) or bool `[query, key]` or `[head, query, key]` (visible). `path` is where they
-    came from, for display only. `spans` are code-point ranges of the tokens in their text.
+    scores, weights) bool `[query, key]` or `[head, query, key]` (visible), or int `[key]` (documents: which
+    one a token belongs to). Tokens alone are drawn like typed text. `path` is where they came from, for display only. `spans` are code-point ranges of the tokens in their text.
     """
 
     path: str
@@ -82,9 +82,11 @@ class ArraySource(FrozenStruct, frozen=True, eq=False):
 
     @property
     def heads(self) -> int:
-        """How many heads the arrays show (1 where none of them has a head axis)."""
-        shown = (self.arrays.get(name) for name in ("q", "scores", "weights", "bias"))
-        return max((array.shape[0] for array in shown if array is not None and array.ndim == 3), default=1)
+        """How many heads the arrays show (1 where none of them has a head axis, 4 for tokens alone)."""
+        shown = [array for name, array in self.arrays.items() if name not in ("k", "v", "documents")]
+        if not shown:
+            return 4  # as many as typed text has
+        return max((array.shape[0] for array in shown if array.ndim == 3), default=1)
 
 
 Source = TextSource | ArraySource
