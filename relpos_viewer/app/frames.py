@@ -6,6 +6,7 @@ Both are frozen, so nothing is shared between the threads but finished values.
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,8 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from relpos_viewer.app.devices import DeviceError, guarded
-from relpos_viewer.app.runner import Cancel
+from relpos_viewer.app.runner import Cancel, Cancelled
 from relpos_viewer.core import measures
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
@@ -26,6 +26,8 @@ from relpos_viewer.core.pooling import Span, block_edges, pixel_shape, whole_cel
 from relpos_viewer.core.quantise import quantise
 from relpos_viewer.document.document import Document, View
 from relpos_viewer.sources.build import inputs_for
+
+logger = logging.getLogger(__name__)
 
 # The plain path keeps some ten [query, key] matrices; at 2,048 they take 160 MB and a frame a few dozen ms.
 LARGEST = 2048
@@ -165,20 +167,26 @@ class FrameMaker:
             ViewerError: when the document cannot be shown, in one sentence.
             Cancelled: when a newer request made this one pointless.
         """
+        if request.device == "cpu":
+            return self._make(request, cancel, "cpu", ())
         try:
-            with guarded(request.device):
-                return self._make(request, request.device, ())
-        except DeviceError as error:
-            # A device that fails or runs out of memory does not stop the work: the processor does it, and it is said.
-            self._field, self._edited = _Memo(), _Memo()
-            return self._make(request, "cpu", (str(error),))
+            return self._make(request, cancel, request.device, ())
+        except (ViewerError, Cancelled):
+            raise
+        except Exception as error:
+            # A device that fails or runs out of memory does not stop the work: the CPU does it, and it is said.
+            logger.warning("The device %s failed.", request.device, exc_info=error)
+            self._inputs, self._field, self._edited, self._curves = _Memo(), _Memo(), _Memo(), _Memo()
+            note = f"The device {request.device} failed ({_first_line(error)}); the CPU computes instead."
+            return self._make(request, cancel, "cpu", (note,))
 
-    def _make(self, request: FrameRequest, device: str, notes: tuple[str, ...]) -> Frame:
+    def _make(self, request: FrameRequest, cancel: Cancel, device: str, notes: tuple[str, ...]) -> Frame:
         began = time.perf_counter()
         document = request.document
         inputs: AttentionInputs = self._inputs.get(
             (document.source, device), lambda: _inputs(document, device)
         )
+        cancel.check()
         encoding = document.encoding.build()
         head = document.head
         plain: PlainField = self._field.get(
@@ -194,6 +202,7 @@ class FrameMaker:
         edited: PlainField = self._edited.get(
             (plain, document.edit), lambda: plain.with_edit(torch.from_numpy(edit[head]).to(plain.content))
         )
+        cancel.check()
         levels = _levels(edited, document.view, request.stages)
         tiles = {
             stage: _tile(edited, stage, request.viewport, levels[stage], document.view, curves.beyond)
@@ -221,6 +230,10 @@ def _inputs(document: Document, device: str) -> AttentionInputs:
             "so shorten it."
         )
     return inputs.to(device)
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0][:120]
 
 
 def _mask_key(mask: str | np.ndarray) -> object:

@@ -122,7 +122,10 @@ def parse_mask(mask: str | np.ndarray | Tensor | Mask | None) -> Mask:
     if isinstance(mask, Mask):
         return mask
     if not isinstance(mask, str):
-        array = mask if isinstance(mask, Tensor) else torch.from_numpy(np.ascontiguousarray(mask))
+        # Writeable, since torch warns about arrays it could not write to; those of a document are read-only.
+        array = (
+            mask if isinstance(mask, Tensor) else torch.from_numpy(np.require(mask, requirements=["C", "W"]))
+        )
         if array.dtype != torch.bool or array.ndim not in (2, 3):
             raise ViewerError(
                 f"a mask array must be bool [query, key] with True = visible; this one is {array.dtype} "

@@ -83,3 +83,7 @@ class FrozenStruct(msgspec.Struct, frozen=True, eq=False, kw_only=False):
         return all(same(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __ne__(self, other: object) -> bool:
+        # msgspec's own comparison would answer otherwise, without looking into arrays.
+        return not self == other

@@ -1,0 +1,44 @@
+"""One cell in one line, for the status bar."""
+
+from __future__ import annotations
+
+import math
+
+from relpos_viewer.core.field import CellValues
+from relpos_viewer.core.numbers import MINUS, short
+
+
+def cell_line(cell: CellValues, query: str, key: str, *, edited: bool) -> str:
+    """Return ``query 5 “cat” → key 2 “the”   δ = −3   content 1.2 + position −1.5 = −0.3 → 0.04``.
+
+    `query` and `key` are the tokens' labels; `edited` says whether there is an edit to speak of.
+    """
+    place = f"query {cell.query} “{query}” → key {cell.key} “{key}”   δ = {short(cell.offset)}"
+    if not cell.visible:
+        return f"{place}   masked"
+    position = short(cell.positional + cell.edit)
+    terms = f"content {short(cell.content)} + position {position} = {short(cell.score)}"
+    return f"{place}   {terms} → {weight_text(cell, edited=edited)}"
+
+
+def weight_text(cell: CellValues, *, edited: bool) -> str:
+    """Return the weight, its logarithm where it is too small for a number, and what it was before the edit."""
+    text = short(cell.weight)
+    if cell.weight == 0 and math.isfinite(cell.log_weight):
+        text = f"10^{short(cell.log_weight / math.log(10))} (underflow)"
+    if edited:
+        text += f" (was {short(cell.before_weight)})"
+    return text
+
+
+def offset_line(offset: int, family: float, edit: float) -> str:
+    """Return ``δ = −17   b = 7.72 (0.22 +7.5)   ×2250`` for a point of the curve."""
+    total = family + edit
+    sides = (
+        "the key is the query itself" if offset == 0 else f"{abs(offset)} {'back' if offset < 0 else 'ahead'}"
+    )
+    parts = f" ({short(family)} {short(edit, signed=True)} edit)" if edit else ""
+    factor = (
+        "" if not math.isfinite(total) or abs(total) > 700 else f"   weight factor ×{short(math.exp(total))}"
+    )
+    return f"δ = {short(offset)} ({sides})   b = {short(total)}{parts}{factor}".replace("-", MINUS)

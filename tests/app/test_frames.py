@@ -1,0 +1,177 @@
+"""Frames: one document and one viewport in, pictures and curves out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from relpos_viewer.app.frames import LARGEST, FrameMaker, FrameRequest, Viewport
+from relpos_viewer.app.runner import Cancel, Cancelled
+from relpos_viewer.core.attention import attention
+from relpos_viewer.core.encodings import FAMILIES
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.quantise import BEYOND, LAST_VALUE, MASKED, NO_KEY, ZERO_CODE
+from relpos_viewer.document.document import (
+    ArraySource,
+    Document,
+    EditCurve,
+    EncodingSpec,
+    TextSource,
+    View,
+    replace,
+)
+from relpos_viewer.sources.build import inputs_for
+
+WHOLE = Viewport((0, 10_000), (0, 10_000), (300, 300))
+TEXT = TextSource("the cat sat on the mat and the cats sat", heads=3, dim=8)
+
+
+def document(**changes: object) -> Document:
+    return Document(**{"source": TEXT, "encoding": EncodingSpec("alibi"), **changes})
+
+
+def frame(doc: Document, viewport: Viewport = WHOLE, maker: FrameMaker | None = None, **request: object):
+    return (maker or FrameMaker())(FrameRequest(doc, viewport, **request), Cancel())
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_a_frame_shows_the_numbers_of_attention(name: str) -> None:
+    edit = np.random.default_rng(1).normal(size=(3, 19)).astype(np.float32)
+    doc = document(encoding=EncodingSpec(name), edit=EditCurve(edit), view=View(head=2))
+    shown = frame(doc)
+    inputs = inputs_for(doc.source)
+    exact = attention(inputs.q, inputs.k, encoding="none", mask="causal")
+    np.testing.assert_allclose(shown.field.content, exact.content[2], atol=1e-6)
+    assert shown.curves.exact == FAMILIES[name].toeplitz
+    assert shown.curves.family.shape == shown.curves.edit.shape == (3, 19)
+    np.testing.assert_array_equal(shown.curves.edit, edit)
+    assert set(shown.tiles) == {"content", "positional", "scores", "weights"}
+    for tile in shown.tiles.values():
+        assert tile.codes.shape == (10, 10)  # no pixel is made up: there are ten tokens
+        assert (tile.codes[np.triu_indices(10, 1)] == MASKED).all()
+        assert (tile.codes[np.tril_indices(10)] <= LAST_VALUE).all()
+
+
+def test_terms_share_one_scale_with_zero_in_the_middle_unless_told_otherwise() -> None:
+    levels = {stage: tile.levels for stage, tile in frame(document()).tiles.items()}
+    assert levels["content"] == levels["positional"] == levels["scores"]
+    assert levels["content"].low == -levels["content"].high
+    each = {stage: tile.levels for stage, tile in frame(document(view=View(levels="auto"))).tiles.items()}
+    assert each["content"] != each["positional"] and each["positional"].symmetric
+    zero = frame(document(encoding=EncodingSpec("none"))).tiles["positional"].codes
+    assert (zero[np.tril_indices(10)] == ZERO_CODE).all()
+
+
+def test_locked_and_typed_limits_do_not_follow_the_data() -> None:
+    view = View(levels="typed", low=-1, high=2, locked=(("weights", 0.0, 0.25),))
+    tiles = frame(document(view=view)).tiles
+    assert (tiles["scores"].levels.low, tiles["scores"].levels.high) == (-1, 2)
+    assert (tiles["weights"].levels.low, tiles["weights"].levels.high) == (0, 0.25)
+    logarithmic = frame(document(view=replace(view, weights_scale="log"))).tiles["weights"].levels
+    assert logarithmic.scale == "log" and logarithmic.low > 0
+
+
+def test_the_first_key_can_be_left_out_of_the_colours() -> None:
+    sink = np.full((1, 4, 4), 0.1)
+    sink[..., 0] = 0.7
+    doc = document(source=ArraySource("", "", {"weights": sink}), encoding=EncodingSpec("none"), mask="none")
+    assert frame(doc).tiles["weights"].levels.high == pytest.approx(0.7)
+    hidden = replace(doc, view=View(hide_first_key=True))
+    assert frame(hidden).tiles["weights"].levels.high == pytest.approx(0.1)
+
+
+def test_given_weights_are_shown_untouched_and_an_edit_weighs_them_anew() -> None:
+    # I15 (a): dropout 0.2 leaves rows that sum to 0.75 and 1.25; nothing is renormalised.
+    given = np.array([[[0, 0.25, 0.25, 0, 0.25], [0.25] * 5]])
+    given = np.pad(given, ((0, 0), (0, 3), (0, 0)), constant_values=0.2)
+    doc = document(
+        source=ArraySource("", "", {"weights": given}), encoding=EncodingSpec("none"), mask="none", scale=None
+    )
+    shown = frame(doc)
+    np.testing.assert_allclose(shown.field.weights, given[0], atol=1e-7)
+    edit = np.zeros((1, 9), np.float32)
+    edit[0, 4 + 1] = np.log(3)  # the next key counts three times
+    edited = frame(replace(doc, edit=EditCurve(edit))).field.weights
+    expected = given[0, 0] * [1, 3, 1, 1, 1]
+    np.testing.assert_allclose(edited[0], expected / expected.sum() * 0.75, atol=1e-6)
+
+
+def test_a_query_without_any_key_is_marked_and_a_fallen_head_is_the_last() -> None:
+    mask = np.tril(np.ones((10, 10), bool))
+    mask[4] = False
+    shown = frame(document(mask=mask, view=View(head=99)))
+    assert (shown.tiles["weights"].codes[4] == NO_KEY).all()
+    assert not shown.field.weights[4].any()
+    assert shown.curves.head == 2
+
+
+def test_cells_past_a_drawn_curve_are_marked_in_the_positional_panel_alone() -> None:
+    table = np.random.default_rng(0).normal(size=(3, 5))  # drawn for |δ| < 3
+    shown = frame(document(encoding=EncodingSpec("curve", {"table": table}), mask="none"))
+    row, col = np.indices((10, 10))
+    marked = shown.tiles["positional"].codes == BEYOND
+    assert np.array_equal(marked, abs(col - row) >= 3)
+    assert not (shown.tiles["scores"].codes == BEYOND).any()
+
+
+def test_a_viewport_is_asked_for_in_cells_and_pixels() -> None:
+    tile = frame(document(), Viewport((2.5, 7), (0, 4), (3, 300))).tiles["weights"]
+    assert tile.viewport == Viewport((2, 7), (0, 4), (3, 4))
+    assert tile.codes.shape == (3, 4)
+    assert tile.cells_per_pixel == (5 / 3, 1.0)
+    assert tile.reduce == "max" and frame(document()).tiles["content"].reduce == "mean"
+
+
+def test_moving_the_curve_keeps_content_and_undo_gives_the_same_picture() -> None:
+    maker = FrameMaker()
+    first = frame(document(), maker=maker)
+    edit = np.zeros((3, 19), np.float32)
+    edit[0, 9 - 2] = 5
+    moved = frame(document(edit=EditCurve(edit)), maker=maker)
+    again = frame(document(), maker=maker)
+    assert moved.field.content is first.field.content, "content is not computed again for an edit"
+    assert not np.array_equal(moved.tiles["weights"].codes, first.tiles["weights"].codes)
+    for stage in first.tiles:
+        assert np.array_equal(first.tiles[stage].codes, again.tiles[stage].codes)
+
+
+def test_figures_come_with_detail_only() -> None:
+    assert frame(document(), detail=False).figures == {}
+    figures = frame(document()).figures
+    assert figures["Toeplitz share"] == pytest.approx(1)
+    assert "leak to other documents" not in figures
+    packed = document(source=TextSource("one two three\n\nfour five", heads=3))
+    assert frame(packed).figures["leak to other documents"] > 0
+    assert frame(replace(packed, mask="documents")).figures["leak to other documents"] == 0
+
+
+def test_a_content_dependent_family_shows_mean_and_spread_along_diagonals() -> None:
+    shown = frame(document(encoding=EncodingSpec("rope")))
+    own = shown.field.own.numpy()
+    for delta in (-1, -5):
+        line = np.diagonal(own, delta)
+        assert shown.curves.family[0, 9 + delta] == pytest.approx(line.mean(), abs=1e-5)
+        assert shown.curves.high[9 + delta] - shown.curves.low[9 + delta] == pytest.approx(
+            2 * line.std(), abs=1e-4
+        )
+    assert np.isnan(shown.curves.family[0, 10:]).all() and not shown.curves.visible[10:].any()
+    assert np.isfinite(shown.curves.family[1:, :10]).all(), "the other heads are drawn faintly"
+
+
+def test_too_many_tokens_are_refused_in_a_sentence() -> None:
+    with pytest.raises(ViewerError, match=r"2,049 tokens; pictures of more than 2,048"):
+        frame(document(source=TextSource("a " * (LARGEST + 1))))
+
+
+def test_a_cancelled_request_is_given_up() -> None:
+    cancel = Cancel()
+    cancel.cancel()
+    with pytest.raises(Cancelled):
+        FrameMaker()(FrameRequest(document(), WHOLE), cancel)
+
+
+def test_a_device_that_fails_gives_way_to_the_cpu_and_says_so() -> None:
+    shown = frame(document(), device="cuda:7")
+    assert shown.device == "cpu"
+    assert any("cuda:7 failed" in note and "CPU computes instead" in note for note in shown.notes)
+    np.testing.assert_array_equal(shown.tiles["weights"].codes, frame(document()).tiles["weights"].codes)
