@@ -56,8 +56,9 @@ class ArraySource(FrozenStruct, frozen=True, eq=False):
     """Arrays read from a file, kept whole: a saved session opens without that file.
 
     `arrays` maps names of `ARRAY_NAMES` to `[head, n, d]` (q, k, v), `[head, query, key]` (bias,
-    scores, weights) bool `[query, key]` or `[head, query, key]` (visible), or int `[key]` (documents: which
-    one a token belongs to). Tokens alone are drawn like typed text. `path` is where they came from, for display only. `spans` are code-point ranges of the tokens in their text.
+    scores, weights), bool `[query, key]` or `[head, query, key]` (visible), or int `[key]`
+    (documents: which one each token belongs to). Tokens alone are drawn like typed text. `path` is
+    where they came from, for display only. `spans` are code-point ranges of the tokens in their text.
     """
 
     path: str
