@@ -21,6 +21,10 @@ MENU_BUTTON = "menuButton"
 
 # Matrix views
 EQUATION_ROW = "equationRow"
+# followed by the stage: content, positional, scores, weights
+MATRIX_PREFIX = "matrix_"
+MATRIX_TITLE_PREFIX = "matrixTitle_"
+MATRIX_CANVAS_PREFIX = "matrixCanvas_"
 
 # Curve editor
 CURVE_EDITOR = "curveEditor"
