@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -16,6 +17,7 @@ LONGEST = 7.0  # em; a longer token is cut with …
 MOST_SKIPPED = 5  # past every fifth token words say nothing; positions do
 LINE = 1.16  # height of a line of text, in em
 GAP = 0.7  # em between neighbouring labels
+OVERHANG = 0.9  # em that a label may stand over the end of its axis
 
 EVEN_OFFSETS = 4.0
 """|δ| up to here is drawn nearly evenly on the symmetric-log axis; the curve editor's own figure."""
@@ -54,7 +56,7 @@ def token_labels(
     if not upright and cell >= em:  # a cell narrower than an em holds no word
         texts = tuple(ruler.fit(word, em, LONGEST * em) for word in words)
         widths = [ruler.width(text, em) for text in texts]
-        if all((a + b) / 2 + GAP * em <= cell for a, b in zip(widths, widths[1:], strict=False)):
+        if all((a + b) / 2 + GAP * em <= cell for a, b in pairwise(widths)):
             return Labels(tuple(range(count)), texts, 0.0, LINE * em)
     if step <= MOST_SKIPPED:
         places = tuple(range(0, count, step))
@@ -91,16 +93,23 @@ def number_texts(values: Sequence[float]) -> list[str]:
 
 def value_labels(levels: Levels, length: float, ruler: Ruler, em: float, *, upright: bool) -> Labels:
     """Label an axis of numbers: places are fractions 0 … 1 of it."""
+    gap = (0.25 if upright else GAP) * em
     for most in range(8, 0, -1):
         ticks = levels.ticks(most)
         texts = number_texts(ticks)
         places = [float(levels.fraction(tick)) for tick in ticks]
+        if not upright:  # a label that hangs far over the end would run into the next panel's
+            kept = [
+                index
+                for index, place in enumerate(places)
+                if ruler.width(texts[index], em) / 2 - min(place, 1 - place) * length <= OVERHANG * em
+            ]
+            texts, places = [texts[index] for index in kept], [places[index] for index in kept]
         sizes = [LINE * em if upright else ruler.width(text, em) for text in texts]
-        if len(ticks) >= 2 and not overlapping([place * length for place in places], sizes, GAP * em):
+        if len(places) >= 2 and not overlapping([place * length for place in places], sizes, gap):
             break
     else:
-        ticks = (levels.low, levels.high)
-        texts, places = number_texts(ticks), [0.0, 1.0]
+        texts, places = number_texts((levels.low, levels.high)), [0.0, 1.0]
     return Labels(tuple(places), tuple(texts), 0.0, max(ruler.width(text, em) for text in texts))
 
 
@@ -174,5 +183,5 @@ def overlapping(centres: Sequence[float], sizes: Sequence[float], gap: float) ->
     """Whether labels centred there, ascending, come closer than `gap`."""
     return any(
         after - before < (sizes[index] + sizes[index + 1]) / 2 + gap
-        for index, (before, after) in enumerate(zip(centres, centres[1:], strict=False))
+        for index, (before, after) in enumerate(pairwise(centres))
     )

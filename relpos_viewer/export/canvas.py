@@ -20,6 +20,7 @@ from matplotlib.font_manager import FontProperties
 from relpos_viewer.export.fonts import Fonts
 
 RC = {
+    "font.sans-serif": ["DejaVu Sans"],
     "text.hinting": "none",  # hinted glyphs have other widths at other sizes
     "svg.fonttype": "none",  # text stays text: it can be searched, and edited in a drawing program
     "svg.hashsalt": "relpos-viewer",  # the same figure gives the same file
@@ -59,7 +60,9 @@ class Ruler:
 
     def font(self, size: float, weight: str = "normal") -> FontProperties:
         """The font for text `size` pixels high (em, not capitals)."""
-        return FontProperties(family=self.fonts.families, size=size * 72 / self.dpi, weight=weight)
+        return FontProperties(
+            family=[*self.fonts.families, "sans-serif"], size=size * 72 / self.dpi, weight=weight
+        )
 
     def width(self, text: str, size: float, weight: str = "normal") -> float:
         """How wide `text` will be, in pixels."""

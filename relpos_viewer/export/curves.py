@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
-from relpos_viewer.core.levels import Levels, choose_levels
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from relpos_viewer.core.levels import Levels
+from relpos_viewer.core.quantise import MASKED
 from relpos_viewer.export.appearance import Style
 from relpos_viewer.export.axis import LINE, factor_labels, offset_labels, offset_place, value_labels
 from relpos_viewer.export.canvas import Box, Canvas
@@ -14,15 +20,20 @@ from relpos_viewer.export.picture import CurvesLike, Picture
 MOST_FUTURE = 0.1  # how much of the length is shown past the last visible offset, masked
 
 
-def draw_curves(canvas: Canvas, box: Box, picture: Picture, look: Style, em: float, axis: str) -> None:
-    """Draw the panel into `box`, its titles and tick labels included; `axis` is "linear" or "symlog"."""
+def draw_curves(
+    canvas: Canvas, box: Box, picture: Picture, look: Style, em: float, axis: str, left: float
+) -> None:
+    """Draw the panel into `box`, its titles and tick labels included; `axis` is "linear" or "symlog".
+
+    The plot begins at `left` where its labels leave room for that, in line with what stands above it.
+    """
     curves, head = picture.curves, picture.head
     n = picture.field.n_key
     offsets = np.arange(-(n - 1), n)  # [2n−1]
     low, high = shown_offsets(offsets, curves.visible)
     inside = (offsets >= low) & (offsets <= high)
     drawn = inside & (curves.visible if curves.visible.any() else True)
-    values = value_range(curves, drawn)
+    values = value_range(curves, head, drawn)
     edited = bool(curves.edit[head][drawn].any())
 
     ruler = canvas.ruler
@@ -30,8 +41,8 @@ def draw_curves(canvas: Canvas, box: Box, picture: Picture, look: Style, em: flo
     height = box.bottom - top - (LINE + 0.5 + 1.35) * em
     left_labels = value_labels(values, height, ruler, em, upright=True)
     right_labels = factor_labels(values.low, values.high, height, ruler, em)
-    x = box.x + SIDE_NAME * em + left_labels.extent + 0.5 * em
-    right = box.right - SIDE_NAME * em - right_labels.extent - 0.5 * em
+    x = max(box.x + SIDE_NAME * em + left_labels.extent + 0.5 * em, left)
+    right = box.right - SIDE_NAME * em - right_labels.extent - 0.7 * em
     plot = Box(round(x), round(top), round(right - x), round(height))
     axes = canvas.axes(plot, look.border, 0.06 * em)
 
@@ -98,7 +109,7 @@ def draw_curves(canvas: Canvas, box: Box, picture: Picture, look: Style, em: flo
 
     middle = plot.y + plot.h / 2
     canvas.text(
-        box.x + SIDE_NAME * em / 2,
+        plot.x - left_labels.extent - 0.5 * em - SIDE_NAME * em / 2,
         middle,
         "score units",
         SMALL * em,
@@ -151,51 +162,66 @@ def shown_offsets(offsets: np.ndarray, visible: np.ndarray) -> tuple[int, int]:
     if not visible.any():
         return int(offsets[0]), int(offsets[-1])
     seen = offsets[visible]
-    strip = max(2, round(MOST_FUTURE * (seen[-1] - seen[0] + 1)))
+    strip = max(1, round(MOST_FUTURE * (seen[-1] - seen[0] + 1)))
     return max(int(offsets[0]), int(seen[0]) - strip), min(int(offsets[-1]), int(seen[-1]) + strip)
 
 
-def value_range(curves: CurvesLike, drawn: np.ndarray) -> Levels:
-    """The ends of the value axis: every curve, zero, and a little air."""
-    parts = [curves.family, curves.family + curves.edit]
-    parts += [each[None] for each in (curves.low, curves.high) if each is not None]
-    values = np.concatenate([part[:, drawn] for part in parts])
-    values = np.append(values[np.isfinite(values)], 0.0)
-    if not values.any():
+def value_range(curves: CurvesLike, head: int, drawn: np.ndarray) -> Levels:
+    """The ends of the value axis: the head's own curves, zero, and a little air.
+
+    The other heads' curves widen it by half at most; steeper ones leave the plot, or this head's would be flat.
+    """
+    own = [curves.family[head], curves.family[head] + curves.edit[head]]
+    own += [each for each in (curves.low, curves.high) if each is not None]
+    low, high = _extent(np.stack(own)[:, drawn])
+    if low == high:
+        low, high = _extent((curves.family + curves.edit)[:, drawn])
+    else:
+        others = _extent((curves.family + curves.edit)[:, drawn])
+        room = 0.25 * (high - low)
+        low, high = max(min(low, others[0]), low - room), min(max(high, others[1]), high + room)
+    if low == high:
         return Levels(-1.0, 1.0)
-    limits = choose_levels(np.array([values.min(), values.max()]))
-    low, high = min(limits.low, 0.0), max(limits.high, 0.0)
     air = 0.07 * (high - low)
     return Levels(low - air, high + air)
 
 
-def _shade(canvas, axes, plot, offsets, curves, inside, look, em, place) -> None:
+def _extent(values: np.ndarray) -> tuple[float, float]:
+    """Smallest and largest finite value, zero among them."""
+    finite = np.append(values[np.isfinite(values)], 0.0).astype(np.float64)
+    return float(finite.min()), float(finite.max())
+
+
+def _shade(
+    canvas: Canvas,
+    axes: Axes,
+    plot: Box,
+    offsets: np.ndarray,
+    curves: CurvesLike,
+    inside: np.ndarray,
+    look: Style,
+    em: float,
+    place: Callable[[float], np.ndarray],
+) -> None:
     """Mark the offsets that are masked everywhere, and those past the range of the encoding."""
-    kinds = [(~curves.visible, look.marks[255].ground, "masked")] if curves.visible.any() else []
+    kinds = [(~curves.visible, look.marks[MASKED].ground, "masked")] if curves.visible.any() else []
     if curves.beyond is not None:
-        kinds.append((curves.beyond & curves.visible, look.accent_soft, "beyond the range of the encoding"))
+        kinds.append((curves.beyond & curves.visible, look.accent_soft, "beyond the range"))
+    low, high = axes.get_xlim()
     for where, colour, words in kinds:
         for first, last in runs(where & inside):
             left, right = float(place(offsets[first] - 0.5)), float(place(offsets[last] + 0.5))
             axes.axvspan(left, right, facecolor=colour, edgecolor="none", zorder=0.4)
-            shown = words if words != "masked" or offsets[first] <= 0 else "future: masked"
-            low, high = axes.get_xlim()
+            shown = "future: masked" if words == "masked" and offsets[first] > 0 else words
+            size = SMALL * em
             width = (right - left) / (high - low) * plot.w
             centre = plot.x + ((left + right) / 2 - low) / (high - low) * plot.w
-            if canvas.ruler.width(shown, SMALL * em) + em <= width:
+            long = canvas.ruler.width(shown, size) + em
+            if long <= width:
+                canvas.text(centre, plot.y + 0.9 * em, shown, size, look.muted, ha="center", va="center")
+            elif width >= 1.3 * em and long <= plot.h:
                 canvas.text(
-                    centre, plot.y + 0.9 * em, shown, SMALL * em, look.muted, ha="center", va="center"
-                )
-            elif width >= 1.3 * em and canvas.ruler.width(shown, SMALL * em) + em <= plot.h:
-                canvas.text(
-                    centre,
-                    plot.y + plot.h / 2,
-                    shown,
-                    SMALL * em,
-                    look.muted,
-                    ha="center",
-                    va="center",
-                    rotation=90,
+                    centre, plot.y + 0.5 * em, shown, size, look.muted, ha="center", va="top", rotation=90
                 )
 
 
@@ -205,23 +231,29 @@ def runs(where: np.ndarray) -> list[tuple[int, int]]:
     return [(int(first), int(last) - 1) for first, last in edges.reshape(-1, 2)]
 
 
-def _legend(canvas, right, y, entries, look, em, least) -> None:
-    """Samples of lines with their names, from the right; what does not fit beside the title is left out."""
-    from matplotlib.lines import Line2D
-
-    for words, line in reversed(entries):
-        width = canvas.ruler.width(words, SMALL * em)
-        start = right - width - 2.6 * em
-        if start < least:
-            return
-        canvas.text(right, y, words, SMALL * em, look.muted, ha="right", va="center")
+def _legend(
+    canvas: Canvas,
+    right: float,
+    y: float,
+    entries: list[tuple[str, dict[str, Any]]],
+    look: Style,
+    em: float,
+    least: float,
+) -> None:
+    """Samples of lines with their names, flush right; the last ones are left out where there is no room for all."""
+    widths = [canvas.ruler.width(words, SMALL * em) + 2.6 * em for words, _ in entries]
+    while widths and right - sum(widths) - 1.2 * em * (len(widths) - 1) < least:
+        widths.pop()
+    x = right - sum(widths) - 1.2 * em * max(len(widths) - 1, 0)
+    for (words, line), width in zip(entries, widths, strict=False):
+        canvas.text(x + 2.6 * em, y, words, SMALL * em, look.muted, va="center")
         canvas.figure.add_artist(
             Line2D(
-                [start / canvas.width, (start + 2 * em) / canvas.width],
+                [x / canvas.width, (x + 2 * em) / canvas.width],
                 [1 - y / canvas.height] * 2,
                 transform=canvas.figure.transFigure,
                 solid_capstyle="butt",
                 **line,
             )
         )
-        right = start - 1.2 * em
+        x += width + 1.2 * em

@@ -24,10 +24,10 @@ from relpos_viewer.core.quantise import (
     quantise,
 )
 from relpos_viewer.core.quantise import BEYOND as BEYOND_CODE
-from relpos_viewer.export.appearance import TERMS, Mark, Style, lookup, style
+from relpos_viewer.export.appearance import TERMS, Style, lookup, style
+from relpos_viewer.export.axis import value_labels
 from relpos_viewer.export.canvas import Box, Canvas, Ruler
 from relpos_viewer.export.curves import draw_curves
-from relpos_viewer.export.axis import value_labels
 from relpos_viewer.export.figures import PANELS, VECTOR_DPI, FigureOptions, chosen_reduce, matrices
 from relpos_viewer.export.fonts import Fonts
 from relpos_viewer.export.layout import (
@@ -38,6 +38,7 @@ from relpos_viewer.export.layout import (
     MARGIN,
     SIDE_NAME,
     SMALL,
+    SWATCH,
     Layout,
     Panel,
     Request,
@@ -81,7 +82,7 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
     words = tuple(map(fonts.drawable, labels))
     width = options.pixels(options.width)
 
-    def laid_out(legend: bool) -> Layout:
+    def laid_out(remark: str) -> Layout:
         return arrange(
             Request(
                 stages=stages,
@@ -90,7 +91,8 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
                 height=None if options.height is None else options.pixels(options.height),
                 least_em=0.0 if options.unit == "px" else least_em(options.resolution),
                 title=bool(title),
-                legend=legend,
+                legend=tuple(MARKS[mark] for mark in marks),
+                remark=remark,
                 words=words,
                 n_query=field.n_query,
                 n_key=field.n_key,
@@ -98,14 +100,14 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
             ruler,
         )
 
-    layout = laid_out(bool(marks))
+    layout = laid_out("")
     finer = (
         math.ceil(VECTOR_DPI / options.resolution) if vector else 1
     )  # pixels of a matrix for one of the figure
     tiles = {panel.stage: _matrix(picture, panel, levels, options.reduce, finer) for panel in layout.panels}
     pooled = _pooling_words(tiles)
-    if pooled and not marks:
-        layout = laid_out(True)
+    if pooled:
+        layout = laid_out(pooled)
         tiles = {
             panel.stage: _matrix(picture, panel, levels, options.reduce, finer) for panel in layout.panels
         }
@@ -119,8 +121,11 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
         _draw_panel(canvas, layout, panel, tiles[panel.stage], colours[panel.stage], picture, look, finer)
         _draw_bar(canvas, layout, panel, levels[panel.stage], colours[panel.stage], look)
     if layout.curve is not None:
-        draw_curves(canvas, layout.curve, picture, look, em, options.curve_axis)
-    _draw_legend(canvas, layout, marks, pooled, look)
+        # Under the matrices the plot begins where they begin.
+        under = layout.panels and layout.panels[0].box.bottom < layout.curve.y
+        left = layout.panels[0].box.x if under else 0.0
+        draw_curves(canvas, layout.curve, picture, look, em, options.curve_axis, left)
+    _draw_legend(canvas, layout, marks, pooled, colours, look)
     return canvas
 
 
@@ -277,19 +282,23 @@ def _draw_bar(
     canvas.ticks(axes, "x", ticks.places, ticks.texts, SMALL * em, look.muted)
 
 
-def _draw_legend(canvas: Canvas, layout: Layout, marks: tuple[int, ...], pooled: str, look: Style) -> None:
-    em, x, y = layout.em, MARGIN * layout.em, layout.legend_y
+def _draw_legend(
+    canvas: Canvas,
+    layout: Layout,
+    marks: tuple[int, ...],
+    pooled: str,
+    colours: Mapping[Stage, np.ndarray],
+    look: Style,
+) -> None:
+    em, ruler = layout.em, canvas.ruler
     size = round(0.95 * em)
-    for code in marks:
-        mark = look.marks.get(code, Mark(look.background, look.muted, ""))
-        codes = np.full((1, 1), code, np.uint8)
-        ground = np.zeros((256, 3), np.uint8)
-        ground[code] = tuple(int(mark.ground[i : i + 2], 16) for i in (1, 3, 5))
-        swatch = paint(codes, ground, {code: mark}, (size, 2 * size), em)
+    for code, (x, y) in zip(marks, layout.swatches, strict=True):
+        ground = next(reversed(colours.values()))  # the weights' where they are shown: only they have a floor
+        swatch = paint(np.full((1, 1), code, np.uint8), ground, look.marks, (size, 2 * size), em)
         box = Box(round(x), round(y - size / 2), 2 * size, size)
         canvas.image(box, swatch, look.border, BORDER * em)
-        words = MARKS[code]
-        canvas.text(box.right + 0.5 * em, y, words, SMALL * em, look.muted, va="center")
-        x = box.right + 0.5 * em + canvas.ruler.width(words, SMALL * em) + 1.6 * em
+        canvas.text(x + SWATCH * em, y, MARKS[code], SMALL * em, look.muted, va="center")
     if pooled:
-        canvas.text(layout.width - MARGIN * em, y, pooled, SMALL * em, look.muted, ha="right", va="center")
+        x, y = layout.remark
+        pooled = ruler.fit(pooled, SMALL * em, layout.width - 2 * MARGIN * em)
+        canvas.text(x, y, pooled, SMALL * em, look.muted, ha="right", va="center")

@@ -36,7 +36,7 @@ PER_INCH = {"in": 1.0, "mm": 25.4}
 MOST_PIXELS = 100_000_000  # 400 MB of RGBA
 LEAST_PIXELS = 64
 DEFAULT_DPI = {"px": 96.0, "in": 300.0, "mm": 300.0}  # a pixel is 1/96 inch, as in CSS
-VECTOR_DPI = 300.0  # of the matrices inside an SVG or PDF
+VECTOR_DPI = 288.0  # of the matrices inside an SVG or PDF
 
 # rc_context changes matplotlib's settings for the whole process.
 _drawing = threading.Lock()

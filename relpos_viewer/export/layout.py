@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES
-from relpos_viewer.export.axis import LINE, NO_LABELS, Labels, token_labels
+from relpos_viewer.export.axis import NO_LABELS, Labels, token_labels
 from relpos_viewer.export.canvas import Box, Ruler
 
 SMALL = 0.9  # em of secondary text, the smallest there is
@@ -16,14 +17,17 @@ SMALLEST_POINTS = 5.0  # on paper nothing is smaller
 
 # All in em.
 MARGIN = 1.2
-TITLE = 2.0
+TITLE = 2.5
 HEADER = 1.75  # title of a panel
 AXIS_NAME = 1.25
 BAR_GAP, BAR, BAR_LABELS = 0.45, 0.75, 1.55
 ROW_GAP = 1.3
-LEGEND = 2.0
+LEGEND, LEGEND_LINE = 0.7, 1.4
+SWATCH, SWATCH_GAP = 2.5, 1.6  # a swatch with the gap to its words; between two entries
 SIDE_NAME = 1.35
 SIGN, SOFTMAX, NO_SIGN = 2.4, 4.7, 1.7
+CURVE_HEIGHT = 12.5  # of the curve panel, at least
+LEAST_CURVE = 24.0  # its width, at least
 LEAST_SIDE = 5.0  # of a matrix; below that it shows nothing
 
 EQUATION = {
@@ -43,7 +47,8 @@ class Request:
         width: pixels; height: pixels, or None for the height that suits.
         least_em: pixels that an em must have for the smallest text to be legible in print, 0 on screen.
         title: whether there is one.
-        legend: whether marks need explaining.
+        legend: the words of each mark that needs a swatch.
+        remark: a sentence beside them, or "".
         words: labels of the keys, or () for none.
         n_query: queries are the last of the keys.
     """
@@ -54,7 +59,8 @@ class Request:
     height: int | None
     least_em: float
     title: bool
-    legend: bool
+    legend: tuple[str, ...]
+    remark: str
     words: tuple[str, ...]
     n_query: int
     n_key: int
@@ -73,81 +79,89 @@ class Panel:
 
 @dataclass(frozen=True)
 class Layout:
-    """A finished layout; `curve` is the box of the whole curve panel, `legend_y` the middle of its line."""
+    """A finished layout.
+
+    `side` is the width of a matrix, `curve` the box of the whole curve panel, `title_y` the middle of its line;
+    `swatches` and `remark` are points in the middle of their lines, where an entry begins and where the remark ends.
+    """
 
     em: float
     width: int
     height: int
     panels: tuple[Panel, ...]
+    side: float
     keys: Labels
     queries: Labels
     curve: Box | None
     title_y: float
-    legend_y: float
+    swatches: tuple[tuple[float, float], ...]
+    remark: tuple[float, float]
 
 
 def arrange(request: Request, ruler: Ruler) -> Layout:
-    """The arrangement, one to four rows of matrices, in which the matrices are largest.
+    """The arrangement in which the matrices are largest: one to four rows, the curve under or beside them.
 
     Raises:
         ViewerError: when even then they are too small to be read.
     """
     count = len(request.stages)
     rows = sorted({1, math.ceil(count / 2), count}) if count else [0]
-    tried = [_try(request, ruler, each) for each in rows]
+    tried = [_try(request, ruler, each, beside=False) for each in rows]
     if request.height is None:
         # In a row, as the equation is read, unless the matrices become tiny.
-        layout = next((one for one, side in tried if side >= 1.8 * LEAST_SIDE * one.em), tried[-1][0])
-        side = next(side for one, side in tried if one is layout)
+        layout = next((one for one in tried if one.side >= 1.8 * LEAST_SIDE * one.em), tried[-1])
     else:
-        layout, side = max(tried, key=lambda pair: pair[1])
-    if side < LEAST_SIDE * layout.em or layout.width < 12 * layout.em:
+        if count and request.curve:
+            tried += [_try(request, ruler, each, beside=True) for each in rows]
+        layout = max(tried, key=lambda one: one.side)
+    narrow = layout.curve is not None and layout.curve.w < LEAST_CURVE * layout.em
+    if layout.side < LEAST_SIDE * layout.em or narrow:
         parts = [f"{count} matrices"] if count else []
         parts += ["the curve"] if request.curve else []
         raise ViewerError(
-            f"{request.width} × {request.height or layout.height} pixels are too few for {' and '.join(parts)}; "
+            f"{request.width} × {layout.height} pixels are too few for {' and '.join(parts)}; "
             "make the figure larger or choose fewer panels."
         )
     return layout
 
 
-def _try(request: Request, ruler: Ruler, rows: int) -> tuple[Layout, float]:
-    """Lay the matrices out in `rows` rows; return the layout and the shorter side of a matrix in pixels."""
+def _try(request: Request, ruler: Ruler, rows: int, *, beside: bool) -> Layout:
+    """Lay the matrices out in `rows` rows, with the curve `beside` or under them."""
     columns = math.ceil(len(request.stages) / rows) if rows else 0
-    em = request.width / (52 + 8 * max(columns, 1))
+    grid = _Grid.of(request.stages, rows, columns)
+    under = request.curve and not beside
+    em = request.width / (52 + 8 * max(columns, 1) + (26 if beside else 0))
     if request.height is not None:
-        em = min(em, request.height / (15 * rows + (13 if request.curve else 0) + 3))
+        em = min(em, request.height / (15 * rows + (13 if under else 0) + 3))
     em = max(em, request.least_em)
-
-    signs = _signs(request.stages)
-    gaps = [_gap(sign) for sign in signs]  # before each panel
-    starts = [gaps[index] for index in range(columns, len(signs), columns)] if columns else []
-    lead = max((gap for gap in starts if gap > NO_SIGN), default=0.0) * em  # a sign that begins a row
-    inner = max(
-        (sum(gaps[start + 1 : start + columns]) for start in range(0, len(signs), max(columns, 1))),
-        default=0.0,
-    )
     aspect = min(max(request.n_query / request.n_key, 1 / 12), 2.0)  # a single query still gets a band
     above = (TITLE if request.title else 0.6) * em
-    below = (LEGEND if request.legend else 0.5) * em
+    swatches, remark, lines = _legend(request, ruler, em)
+    below = (LEGEND + lines * LEGEND_LINE if lines else 0.5) * em
 
     keys = queries = NO_LABELS
-    side = 16.0 * em
-    for _ in range(3):  # labels need room, room decides about labels; it settles at once
-        left = MARGIN * em + lead + SIDE_NAME * em + queries.extent + 0.5 * em
+    side = 0
+    left = row_height = 0.0
+    for _ in range(3 if rows else 0):  # labels need room, room decides about labels; it settles at once
+        left = (MARGIN + grid.lead + SIDE_NAME + 0.5) * em + queries.extent
         row_height = (HEADER + 0.5 + AXIS_NAME + BAR_GAP + BAR + BAR_LABELS) * em + keys.extent
-        if columns:
-            side = (request.width - left - inner * em - MARGIN * em) / columns
-        if request.height is not None and rows:
-            curve_height = 12.5 * em if request.curve else 0.0
-            free = (
+        room = (
+            request.width
+            - left
+            - (grid.inner + MARGIN) * em
+            - ((LEAST_CURVE + ROW_GAP) * em if beside else 0)
+        )
+        free = room / columns
+        if request.height is not None:
+            curve_height = CURVE_HEIGHT * em if under else 0.0
+            high = (
                 request.height - above - below - curve_height - rows * row_height - (rows - 1) * ROW_GAP * em
             )
-            side = min(side, free / rows / aspect)
-        side = math.floor(side)
+            free = min(free, high / rows / aspect)
+        side = math.floor(free)
         if side < 2:
             break
-        if request.words and rows:
+        if request.words:
             first = request.n_key - request.n_query
             keys = token_labels(request.words, 0, side, ruler, em, upright=False)
             queries = token_labels(
@@ -155,46 +169,89 @@ def _try(request: Request, ruler: Ruler, rows: int) -> tuple[Layout, float]:
             )
 
     matrix_height = max(round(side * aspect), 1)
+    spare = request.width - left - columns * side - (grid.inner + MARGIN) * em
+    start = left + (spare / 2 if rows and not beside else 0.0)  # centred where the height is what limits
     panels: list[Panel] = []
-    spare = request.width - left - columns * side - inner * em - MARGIN * em if columns else 0.0
     for index, stage in enumerate(request.stages):
         row, column = divmod(index, columns)
-        if column == 0:
-            x = left + spare / 2  # centred where the height is what limits
-            sign_x = x - SIDE_NAME * em - queries.extent - 0.5 * em - gaps[index] * em / 2
-        else:
-            sign_x = x + gaps[index] * em / 2
-            x += gaps[index] * em
+        x = start + column * side + sum(grid.gaps[: column + 1]) * em
         y = above + row * (row_height + matrix_height + ROW_GAP * em) + HEADER * em
-        panels.append(
-            Panel(stage, Box(round(x), round(y), side, matrix_height), signs[index], sign_x, column == 0)
-        )
-        x += side
+        outside = (SIDE_NAME + 0.5) * em + queries.extent if column == 0 else 0.0
+        sign_x = x - outside - (grid.gaps[column] if column else grid.lead) * em / 2
+        box = Box(round(x), round(y), side, matrix_height)
+        panels.append(Panel(stage, box, grid.signs[index], sign_x, column == 0))
 
-    top = above + (rows * (row_height + matrix_height) + (rows - 1) * ROW_GAP * em if rows else 0.0)
+    matrices_bottom = above + rows * (row_height + matrix_height) + max(rows - 1, 0) * ROW_GAP * em
+    bottom = matrices_bottom
     curve = None
-    if request.curve:
-        top += ROW_GAP * em if rows else 0.0
+    if beside:
+        x = panels[columns - 1].box.right + ROW_GAP * em
+        curve = Box(x, above, request.width - MARGIN * em - x, request.height - above - below)
+    elif under:
+        top = bottom + (1.2 * ROW_GAP * em if rows else 0.0)
         if request.height is None:
-            curve_height = (0.26 if rows else 0.42) * request.width
+            height = max((0.26 if rows else 0.42) * request.width, 16 * em)
         else:
-            curve_height = request.height - below - top
-        curve = Box(MARGIN * em, top, request.width - 2 * MARGIN * em, curve_height)
-        top += curve_height
-    height = request.height if request.height is not None else round(top + below)
-    layout = Layout(
+            height = request.height - below - top
+        # In line with the matrices where these leave room at the sides.
+        x = max(start - left, 0.0) + MARGIN * em
+        curve = Box(x, top, request.width - 2 * x, height)
+        bottom = top + height
+    height = request.height if request.height is not None else round(bottom + below)
+    return Layout(
         em=em,
         width=request.width,
         height=height,
         panels=tuple(panels),
+        side=float(side) if rows else curve.h / 2,
         keys=keys,
         queries=queries,
         curve=curve,
-        title_y=0.35 * em + TITLE * em / 2,
-        legend_y=height - LEGEND * em / 2,
+        title_y=1.35 * em,
+        swatches=tuple((x, height - below + (0.5 + line) * LEGEND_LINE * em) for x, line in swatches),
+        remark=(request.width - MARGIN * em, height - below + (0.5 + remark) * LEGEND_LINE * em),
     )
-    shorter = min(side, matrix_height / min(aspect, 1.0)) if rows else (curve.h / 2 if curve else 0.0)
-    return layout, shorter
+
+
+def _legend(request: Request, ruler: Ruler, em: float) -> tuple[list[tuple[float, int]], int, int]:
+    """Flow the legend: x and line of each entry, the line of the remark (flush right), and how many lines there are."""
+    right = request.width - MARGIN * em
+    x, line = MARGIN * em, 0
+    places = []
+    for words in request.legend:
+        wide = SWATCH * em + ruler.width(words, SMALL * em)
+        if places and x + wide > right:
+            x, line = MARGIN * em, line + 1
+        places.append((x, line))
+        x += wide + SWATCH_GAP * em
+    remark = line
+    if request.remark and places and x + ruler.width(request.remark, SMALL * em) > right:
+        remark += 1
+    return places, remark, max(line, remark) + 1 if places or request.remark else 0
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """Signs between the matrices, and the gaps that they need; gaps in em.
+
+    signs: before each matrix; gaps: before each column; lead: before the first column, for signs that begin a row.
+    """
+
+    signs: tuple[str, ...]
+    gaps: tuple[float, ...]
+    lead: float
+
+    @property
+    def inner(self) -> float:
+        """All gaps between columns."""
+        return sum(self.gaps)
+
+    @classmethod
+    def of(cls, stages: Sequence[str], rows: int, columns: int) -> _Grid:
+        signs = _signs(stages)
+        gaps = [0.0] + [max(map(_gap, signs[column::columns])) for column in range(1, columns)]
+        lead = max((_gap(sign) for sign in signs[columns::columns] if sign), default=0.0) if rows > 1 else 0.0
+        return cls(tuple(signs), tuple(gaps), lead)
 
 
 def _signs(stages: Sequence[str]) -> list[str]:
@@ -202,7 +259,7 @@ def _signs(stages: Sequence[str]) -> list[str]:
     order = list(stages)
     whole = any(order[start : start + 3] == list(STAGES[:3]) for start in range(len(order)))
     signs = [""]
-    for before, after in zip(order, order[1:], strict=False):
+    for before, after in pairwise(order):
         sign = EQUATION.get((before, after), "")
         signs.append(sign if whole or "→" in sign else "")
     return signs
@@ -215,8 +272,3 @@ def _gap(sign: str) -> float:
 def least_em(dpi: float) -> float:
     """Pixels an em must have on paper so that the smallest text is legible."""
     return SMALLEST_POINTS / SMALL * dpi / 72
-
-
-def line_height(em: float) -> float:
-    """Pixels of a line of text."""
-    return LINE * em
