@@ -15,14 +15,14 @@ from relpos_viewer.export.appearance import AUTO, Mark, lookup, style
 
 TERMS_MAPS: tuple[tuple[str, str], ...] = (
     (AUTO, "Automatic"),
-    ("cmocean:balance", "Blue – white – red"),
-    ("colorbrewer:RdBu_r", "Blue – white – red, bright"),
+    ("colorbrewer:RdBu_r", "Blue – white – red"),
+    ("cmocean:balance", "Blue – white – red, deep"),
     ("crameri:vik", "Blue – grey – brown"),
     ("colorbrewer:PuOr_r", "Violet – white – orange"),
     ("crameri:cork", "Blue – white – green"),
+    ("seaborn:icefire", "Ice – black – fire"),
     ("crameri:berlin", "Blue – black – red"),
     ("crameri:vanimo", "Pink – black – green"),
-    ("seaborn:icefire", "Ice – black – fire"),
 )
 """(name, title) of diverging maps for the terms, zero in the middle; none of them sets red against green."""
 

@@ -1,0 +1,153 @@
+"""MatrixOverlay: everything drawn over a matrix for the pointer, so that a hover never makes a picture anew."""
+
+from __future__ import annotations
+
+import pyqtgraph as pg
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from relpos_viewer.views.matrix_range import MatrixRange
+from relpos_viewer.views.theme import LIGHT, Theme
+
+_WIDE_CELL = 9.0
+"""Pixels from which the crosshair runs along the edges of a cell; below, through its middle."""
+
+_OUTLINED_CELL = 14.0
+"""Pixels from which the cells of a diagonal are outlined one by one; below, a dashed line goes through them."""
+
+_LEAST_MARK = 7.0  # pixels of the square around a cell too small to be seen
+
+Cell = tuple[int, int | None]
+"""(query, key); with key None the whole row."""
+
+
+class MatrixOverlay(pg.GraphicsObject):
+    """Crosshair, the cell under the pointer, its diagonal and the pinned cell; coordinates are the view's pixels."""
+
+    def __init__(self, range_: MatrixRange, parent: QGraphicsItem) -> None:
+        super().__init__(parent)
+        self._range = range_
+        self._size = QRectF()
+        self._cell: tuple[int, int] | None = None
+        self._pinned: Cell | None = None
+        self._offset: int | None = None
+        self._theme = LIGHT
+
+    def set_size(self, size: QRectF) -> None:
+        """Take the view's extent in pixels."""
+        if size != self._size:
+            self.prepareGeometryChange()
+            self._size = QRectF(size)
+
+    def set_cell(self, cell: tuple[int, int] | None) -> None:
+        """Put the crosshair on (query, key)."""
+        if cell != self._cell:
+            self._cell = cell
+            self.update()
+
+    def set_pinned(self, pinned: Cell | None) -> None:
+        """Keep the outline of a cell, or of a row."""
+        if pinned != self._pinned:
+            self._pinned = pinned
+            self.update()
+
+    def set_offset(self, offset: int | None) -> None:
+        """Light the diagonal key − query = offset."""
+        if offset != self._offset:
+            self._offset = offset
+            self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take the colours of `theme`."""
+        self._theme = theme
+        self.update()
+
+    def boundingRect(self) -> QRectF:
+        """The whole view."""
+        return self._size
+
+    def paint(
+        self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None
+    ) -> None:
+        """Paint the marks, those of the pointer last."""
+        painter.setClipRect(self._size)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self._offset is not None:
+            self._paint_diagonal(painter, self._offset)
+        if self._pinned is not None:
+            self._paint_pinned(painter, self._pinned)
+        if self._cell is not None:
+            self._paint_crosshair(painter, self._cell)
+
+    def _scale(self) -> tuple[float, float]:
+        """Pixels a row and a column."""
+        rows, cols = self._range.rows, self._range.cols
+        return self._size.height() / (rows[1] - rows[0]), self._size.width() / (cols[1] - cols[0])
+
+    def _rect(self, row: float, col: float) -> QRectF:
+        """A cell in pixels."""
+        high, wide = self._scale()
+        return QRectF((col - self._range.cols[0]) * wide, (row - self._range.rows[0]) * high, wide, high)
+
+    def _paint_diagonal(self, painter: QPainter, offset: int) -> None:
+        first, last = int(self._range.rows[0]) - 1, int(self._range.rows[1]) + 1
+        shift = self._range.query_start + offset  # key = query + shift
+        if min(self._scale()) >= _OUTLINED_CELL:
+            rects = [
+                self._rect(row, row + shift).adjusted(0.75, 0.75, -0.75, -0.75)
+                for row in range(max(first, 0), min(last, self._range.counts[0]))
+            ]
+            rects = [rect for rect in rects if rect.intersects(self._size)]
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(self._halo(2.5))
+            painter.drawRects(rects)
+            painter.setPen(QPen(QColor(self._theme.accent), 1.25))
+            painter.drawRects(rects)
+            return
+        line = QLineF(self._rect(first, first + shift).center(), self._rect(last, last + shift).center())
+        painter.setPen(self._halo(3.0))
+        painter.drawLine(line)
+        painter.setPen(QPen(QColor(self._theme.accent), 1.4, Qt.PenStyle.CustomDashLine))
+        pen = painter.pen()
+        pen.setDashPattern([3.0, 2.0])
+        painter.setPen(pen)
+        painter.drawLine(line)
+
+    def _paint_pinned(self, painter: QPainter, pinned: Cell) -> None:
+        row, col = pinned
+        band = self._rect(row, 0)
+        ink = QColor(self._theme.text)
+        ink.setAlpha(150)
+        painter.setPen(QPen(ink, 1.0))
+        for y in (band.top(), band.bottom()) if band.height() >= _WIDE_CELL else (band.center().y(),):
+            painter.drawLine(QPointF(0, y), QPointF(self._size.width(), y))
+        if col is not None:
+            self._paint_cell(painter, self._rect(row, col), 2.0)
+
+    def _paint_crosshair(self, painter: QPainter, cell: tuple[int, int]) -> None:
+        rect = self._rect(*cell)
+        ink = QColor(self._theme.text)
+        ink.setAlpha(110)
+        painter.setPen(QPen(ink, 1.0))
+        wide, high = rect.width() >= _WIDE_CELL, rect.height() >= _WIDE_CELL
+        for x in (rect.left(), rect.right()) if wide else (rect.center().x(),):
+            painter.drawLine(QPointF(x, 0), QPointF(x, self._size.height()))
+        for y in (rect.top(), rect.bottom()) if high else (rect.center().y(),):
+            painter.drawLine(QPointF(0, y), QPointF(self._size.width(), y))
+        self._paint_cell(painter, rect, 1.5)
+
+    def _paint_cell(self, painter: QPainter, rect: QRectF, width: float) -> None:
+        less_x, less_y = max(_LEAST_MARK - rect.width(), 0) / 2, max(_LEAST_MARK - rect.height(), 0) / 2
+        rect = rect.adjusted(-less_x, -less_y, less_x, less_y)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(QColor(self._theme.card), width + 2))
+        painter.drawRect(rect)
+        painter.setPen(QPen(QColor(self._theme.text), width))
+        painter.drawRect(rect)
+
+    def _halo(self, width: float) -> QPen:
+        """A pen of the card's colour: what is drawn on it can be seen on every colour of the map."""
+        colour = QColor(self._theme.card)
+        colour.setAlpha(150)
+        return QPen(colour, width)
