@@ -10,6 +10,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import MINUS, parse_number
 
 DECIMALS = 15  # more than a float32 holds; the text shows only the digits that are there
+LEFT = 4  # pixels
 _State = QValidator.State
 
 
@@ -23,6 +24,7 @@ class IntegerBox(QSpinBox):
         self.setRange(minimum, maximum)
         self.setKeyboardTracking(False)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().setTextMargins(LEFT, 0, 0, 0)  # a style sheet's padding does not reach the text
 
     def validate(self, text: str, position: int) -> tuple[_State, str, int]:
         """Let anything be typed; whether it is a number is asked when it is entered."""
@@ -63,6 +65,7 @@ class DecimalBox(QDoubleSpinBox):
         self.setStepType(QAbstractSpinBox.StepType.AdaptiveDecimalStepType)
         self.setKeyboardTracking(False)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.lineEdit().setTextMargins(LEFT, 0, 0, 0)  # a style sheet's padding does not reach the text
 
     def validate(self, text: str, position: int) -> tuple[_State, str, int]:
         """Let anything be typed; whether it is a number is asked when it is entered."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from relpos_viewer.views.controls_style import controls_stylesheet
+
 
 @dataclass(frozen=True)
 class Theme:
@@ -118,4 +120,4 @@ QScrollBar::handle {{ background: {t.faint}; border-radius: 4px; min-width: 24px
 QScrollBar::add-line, QScrollBar::sub-line, QScrollBar::add-page, QScrollBar::sub-page {{
   background: none; border: none; width: 0; height: 0; }}
 QSplitter::handle {{ background: transparent; }}
-"""
+{controls_stylesheet(theme)}"""
