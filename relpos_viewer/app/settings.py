@@ -1,0 +1,169 @@
+"""What the program remembers between runs. A damaged value counts as one that was never set."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtCore import QByteArray, QSettings
+
+THEMES = ("system", "light", "dark")
+RECENT_LIMIT = 10
+# Answers are kept for more files than the menu shows; the oldest go first.
+ANSWERS_LIMIT = 100
+
+_NAME = "relpos-viewer"
+
+
+class Settings:
+    """Typed access to a QSettings store. GUI thread only.
+
+    Nothing here is part of a document: a file looks the same on any machine.
+    """
+
+    def __init__(self, store: QSettings) -> None:
+        self._store = store
+
+    @classmethod
+    def of_user(cls) -> Settings:
+        """The settings of the user, in an INI file on every system (readable, and no registry)."""
+        return cls(QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, _NAME, _NAME))
+
+    @property
+    def geometry(self) -> QByteArray:
+        """Place and size of the window as QWidget.saveGeometry gave them; empty at first."""
+        return self._bytes("window/geometry")
+
+    @geometry.setter
+    def geometry(self, value: QByteArray) -> None:
+        self._store.setValue("window/geometry", value)
+
+    @property
+    def state(self) -> QByteArray:
+        """Splitters and docks as the window saved them; empty at first."""
+        return self._bytes("window/state")
+
+    @state.setter
+    def state(self, value: QByteArray) -> None:
+        self._store.setValue("window/state", value)
+
+    @property
+    def theme(self) -> str:
+        """One of `THEMES`; "system" follows the system while the program runs."""
+        value = self._text("theme")
+        return value if value in THEMES else "system"
+
+    @theme.setter
+    def theme(self, value: str) -> None:
+        if value not in THEMES:
+            raise ValueError(f"unknown theme {value!r}")
+        self._store.setValue("theme", value)
+
+    @property
+    def device(self) -> str:
+        """The device chosen last, an id of `app.devices`. It may be gone: ask `arithmetic_device`."""
+        return self._text("device") or "cpu"
+
+    @device.setter
+    def device(self, value: str) -> None:
+        self._store.setValue("device", value)
+
+    @property
+    def folder(self) -> str:
+        """Where a file dialog begins: the folder used last, or the user's home when it is gone."""
+        value = self._text("folder")
+        return value if value and _is_folder(value) else str(Path.home())
+
+    @folder.setter
+    def folder(self, value: str | os.PathLike[str]) -> None:
+        self._store.setValue("folder", os.fspath(value))
+
+    # --- recent files -----------------------------------------------------------------------------
+
+    @property
+    def recent_files(self) -> list[str]:
+        """Files opened or saved lately, the newest first, at most ten. Those that are gone are not shown.
+
+        They stay remembered: a drive may be connected again.
+        """
+        return [path for path in self._remembered() if _is_file(path)]
+
+    def add_recent(self, path: str | os.PathLike[str]) -> None:
+        """Put `path` first; a path that was there before moves."""
+        full = _full(path)
+        others = [other for other in self._remembered() if other != full]
+        self._set_list("recent", [full, *others][:RECENT_LIMIT])
+
+    def clear_recent(self) -> None:
+        """Forget all recent files."""
+        self._store.remove("recent")
+
+    def _remembered(self) -> list[str]:
+        paths = self._list("recent")
+        return [path for path in paths if isinstance(path, str) and path][:RECENT_LIMIT]
+
+    # --- answers to questions about a file ---------------------------------------------------------
+
+    def answers(self, path: str | os.PathLike[str]) -> dict[str, str]:
+        """What was answered when `path` could be read in several ways: {option of `load`: value}."""
+        for entry in self._list("answers"):
+            if isinstance(entry, dict) and entry.get("path") == _full(path):
+                options = entry.get("options")
+                if isinstance(options, dict):
+                    return {key: value for key, value in options.items() if isinstance(value, str)}
+        return {}
+
+    def remember_answers(self, path: str | os.PathLike[str], options: dict[str, str]) -> None:
+        """Keep the answers for `path`, so that it opens without questions; none of them forgets it."""
+        full = _full(path)
+        others = [
+            entry for entry in self._list("answers") if isinstance(entry, dict) and entry.get("path") != full
+        ]
+        entries = [{"path": full, "options": options}, *others] if options else others
+        self._set_list("answers", entries[:ANSWERS_LIMIT])
+
+    # --- reading what may be damaged ----------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Write everything out now."""
+        self._store.sync()
+
+    def _text(self, key: str) -> str:
+        value = self._store.value(key, "")
+        return value if isinstance(value, str) else ""
+
+    def _bytes(self, key: str) -> QByteArray:
+        value = self._store.value(key)
+        return value if isinstance(value, QByteArray) else QByteArray()
+
+    # Lists are JSON: QSettings gives a list of one back as a string, and an empty one as None.
+    def _list(self, key: str) -> list[Any]:
+        try:
+            value = json.loads(self._text(key))
+        except (ValueError, RecursionError):
+            return []
+        return value if isinstance(value, list) else []
+
+    def _set_list(self, key: str, value: list[Any]) -> None:
+        self._store.setValue(key, json.dumps(value))
+
+
+def _full(path: str | os.PathLike[str]) -> str:
+    # Not Path.resolve: a link is remembered by the name that the user knows.
+    return os.path.abspath(path)  # noqa: PTH100
+
+
+def _is_file(path: str) -> bool:
+    try:
+        return Path(path).is_file()
+    except (OSError, ValueError):  # no permission on the way there; a NUL in a damaged path
+        return False
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return Path(path).is_dir()
+    except (OSError, ValueError):
+        return False
