@@ -98,6 +98,34 @@ def pool(
     return pooled, counts > 0
 
 
+def block_of(cell: int, span: tuple[int, int], blocks: int) -> tuple[int, int]:
+    """The run [start, stop) of cells that share a pixel with `cell`, where `span` is parted into `blocks`."""
+    edges = block_edges(span[1] - span[0], blocks) + span[0]
+    place = int(np.clip(np.searchsorted(edges, cell, side="right") - 1, 0, blocks - 1))
+    return int(edges[place]), int(edges[place + 1])
+
+
+def strongest_cell(
+    values: np.ndarray | torch.Tensor,
+    visible: np.ndarray | torch.Tensor | None,
+    rows: tuple[int, int],
+    cols: tuple[int, int],
+) -> tuple[int, int] | None:
+    """The cell (row, column) of a block whose value `max` shows: the first NaN, or the largest magnitude.
+
+    None where the block has no visible cell. Arguments as for `pool`, the block in whole cells.
+    """
+    block = _tensor(values)[rows[0] : rows[1], cols[0] : cols[1]].float().abs()  # [b−a, d−c]
+    block = block.masked_fill(block.isnan(), torch.inf)
+    if visible is not None:
+        seen = _tensor(visible)[rows[0] : rows[1], cols[0] : cols[1]].to(block.device)  # [b−a, d−c]
+        if not seen.any():
+            return None
+        block = block.masked_fill(~seen, -1)
+    row, col = divmod(int(block.argmax()), block.shape[1])
+    return rows[0] + row, cols[0] + col
+
+
 def _tensor(values: np.ndarray | torch.Tensor) -> torch.Tensor:
     return values.detach() if isinstance(values, torch.Tensor) else torch.from_numpy(np.asarray(values))
 

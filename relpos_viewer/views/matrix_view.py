@@ -13,9 +13,10 @@ from relpos_viewer.app.palettes import marks
 from relpos_viewer.core.field import Stage
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.views import names
+from relpos_viewer.views.axis_labels import GAP
 from relpos_viewer.views.colour_bar import ColourBar
 from relpos_viewer.views.elided_label import ElidedLabel
-from relpos_viewer.views.matrix_axis import GAP, LABEL_PIXELS, TokenAxis
+from relpos_viewer.views.matrix_axis import LABEL_PIXELS, TokenAxis
 from relpos_viewer.views.matrix_canvas import MatrixCanvas
 from relpos_viewer.views.matrix_layout import arrange
 from relpos_viewer.views.matrix_overlay import Cell

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.pooling import REDUCTIONS, block_edges, pool, whole_cells
+from relpos_viewer.core.pooling import REDUCTIONS, block_edges, block_of, pool, strongest_cell, whole_cells
 
 NAN, INF = float("nan"), float("inf")
 
@@ -131,3 +131,20 @@ def test_fewer_cells_than_pixels_come_back_as_they_are(reduce, kind):
 def test_an_unknown_reduction_is_named():
     with pytest.raises(ViewerError, match="median"):
         pool(np.zeros((2, 2)), None, (0, 2), (0, 2), (1, 1), "median")
+
+
+@pytest.mark.parametrize("size", [4096, 1000])
+def test_the_true_cell_behind_a_hot_pixel_is_found(size):
+    values = np.zeros((size, size), np.float32)
+    values[123, 321] = -1
+    rows, cols = (block_of(index, (0, size), 512) for index in (124 if size == 4096 else 123, 321))
+    assert strongest_cell(values, None, rows, cols) == (123, 321)
+    assert strongest_cell(values, np.zeros((size, size), bool), rows, cols) is None
+
+
+@pytest.mark.parametrize(("cells", "blocks"), [(13, 5), (8, 8), (700, 512)])
+def test_every_cell_is_in_the_block_that_names_it(cells, blocks):
+    edges = block_edges(cells, blocks) + 3
+    for cell in range(3, cells + 3):
+        start, stop = block_of(cell, (3, cells + 3), blocks)
+        assert start <= cell < stop and start in edges and stop in edges
