@@ -19,6 +19,9 @@ from relpos_viewer.core.tokens import Tokens
 # Below this many cells the other heads' terms are summed up too, where they have no curve, to be drawn faintly.
 OTHER_HEADS_CELLS = 1_000_000
 
+# A few [query, key] matrices are kept whole; at 2,048 that is some 160 MB.
+LARGEST = 2048
+
 
 class CurvesLike(Protocol):
     """The bias curves of a head and its neighbours over δ = −(n−1) … n−1.
@@ -127,6 +130,14 @@ def picture(
         scale=_scale_words(inputs, scale),
         mask=_mask_words(inputs, mask),
     )
+
+
+def check_length(n_key: int) -> None:
+    """Raise ViewerError for a sequence longer than is drawn and written yet."""
+    if n_key > LARGEST:
+        raise ViewerError(
+            f"{n_key:,} tokens are more than the {LARGEST:,} that can be exported yet; shorten the sequence."
+        )
 
 
 def check_head(head: int, heads: int) -> None:

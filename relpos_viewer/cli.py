@@ -1,0 +1,600 @@
+"""The command ``relpos-viewer``: the window, and `render`, `info` and `encodings` without a display.
+
+What a user can mend is one sentence on stderr and exit status 2; Ctrl+C is 130; a fault in the program is 1, with
+its traceback when RELPOS_DEBUG=1. torch, Qt and matplotlib are imported by the commands that need them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import re
+import shutil
+import sys
+import textwrap
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from relpos_viewer import __version__
+from relpos_viewer.core.errors import ViewerError
+
+if TYPE_CHECKING:
+    from relpos_viewer.document.document import Document, EncodingSpec, TextSource, View
+    from relpos_viewer.export.figures import FigureOptions
+    from relpos_viewer.sources.contents import Question
+
+PROGRAM = "relpos-viewer"
+
+COMMANDS = {
+    "render": "draw a figure or write the numbers, without a display",
+    "info": "say what a file holds, as JSON",
+    "encodings": "list the position encodings and their parameters",
+}
+
+# Options of typed text, which arrays from a file have no use for.
+TEXT_OPTIONS = ("tokenizer", "heads", "dim", "seed")
+# Options of the picture, which files of numbers have no use for.
+FIGURE_OPTIONS = ("panels", "size", "dpi", "cmap", "title", "theme")
+# Answers to what a file leaves open; keywords of `sources.files.load`.
+ANSWERS = ("column", "order", "role", "mask_true", "batch", "array", "labels")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (the program's own arguments when None) and return the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        status = _dispatch(arguments)
+        sys.stdout.flush()  # a closed pipe is noticed here, not at exit
+        return status
+    except ViewerError as error:
+        _complain(_sentence(error))
+        return 2
+    except BrokenPipeError:
+        # The reader (`| head`) has seen enough. stdout is replaced so that Python's own flush at exit stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if os.environ.get("RELPOS_DEBUG") == "1":
+            traceback.print_exc()
+        else:
+            _complain(f"a fault in the program, {type(error).__name__}: {error}; RELPOS_DEBUG=1 shows where.")
+        return 1
+
+
+def _dispatch(arguments: list[str]) -> int:
+    command = arguments[0] if arguments and arguments[0] in COMMANDS else "window"
+    parser = PARSERS[command]()
+    rest = arguments if command == "window" else arguments[1:]
+    options, unknown = parser.parse_known_args(_joined(rest))
+    if unknown:
+        raise ViewerError(_unknown(unknown[0], parser))
+    return RUN[command](options)
+
+
+def _complain(message: str) -> None:
+    print(f"{PROGRAM}: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _sentence(error: ViewerError) -> str:
+    """The error in words of the command line: a question is answered by an option."""
+    name = getattr(error, "option_name", None)
+    if name is None:
+        return str(error)
+    question: Question = error  # type: ignore[assignment]
+    values = ", ".join(f"{value} ({title})" for value, title in question.options)
+    return f"{str(error).rstrip('.')}: choose with --{name.replace('_', '-')} one of {values}."
+
+
+# --- what can be written on the command line ---------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """argparse whose errors are one sentence like all others."""
+
+    def __init__(self, command: str, **settings: Any) -> None:
+        super().__init__(
+            prog=f"{PROGRAM} {command}".strip(),
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            **settings,
+        )
+
+    def error(self, message: str) -> Any:
+        raise ViewerError(f"{message}; see {self.prog} --help.")
+
+
+def _window_parser() -> argparse.ArgumentParser:
+    commands = "\n".join(f"  {PROGRAM} {name:<10} {help_}" for name, help_ in COMMANDS.items())
+    parser = _Parser(
+        "",
+        description="See, edit and measure how position shapes attention. Opens the window.",
+        epilog=f"commands without a window:\n{commands}\n\nA file that is named like a command is given as ./render.",
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    _add_document_options(parser)
+    return parser
+
+
+def _render_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        "render",
+        description="Draw a figure, or write the numbers. The suffix of OUT decides:\n"
+        "  .png .svg .pdf .tiff          a figure\n"
+        "  .npz .csv .json               every number of every head\n"
+        "  .curve.csv .npy               the bias curve\n"
+        "  .relpos                       a session for the window",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
+    _add_document_options(parser)
+    figure = parser.add_argument_group("figure")
+    figure.add_argument(
+        "--panels",
+        metavar="LIST",
+        help="some of content, position, score, weights, curve; commas between (default: all)",
+    )
+    figure.add_argument(
+        "--size", metavar="WxH", help="1600x900 or 1600 in pixels; 180x120mm, 7x3in (default: 1600)"
+    )
+    figure.add_argument(
+        "--dpi", type=_number("--dpi"), metavar="N", help="default: 96 for pixels, 300 on paper"
+    )
+    figure.add_argument("--title", metavar="T", help='default: what is drawn; "" for none')
+    figure.add_argument("--theme", choices=("light", "dark"), help="default: light")
+    return parser
+
+
+def _info_parser() -> argparse.ArgumentParser:
+    parser = _Parser("info", description="Say what a file holds, as JSON: kind, tokens, arrays, notes.")
+    parser.add_argument("file", metavar="FILE")
+    parser.add_argument("--column", metavar="C", help="the column of tokens of a table: its name or number")
+    return parser
+
+
+def _encodings_parser() -> argparse.ArgumentParser:
+    parser = _Parser("encodings", description="List the position encodings and their parameters.")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="only this one")
+    parser.add_argument("--json", action="store_true", help="as JSON")
+    return parser
+
+
+def _add_document_options(parser: argparse.ArgumentParser) -> None:
+    sequence = parser.add_argument_group("sequence")
+    sequence.add_argument(
+        "file", metavar="FILE", nargs="?", help="a text, a table, arrays, or a session (default: a sentence)"
+    )
+    sequence.add_argument("--text", metavar="T", help="a text instead of a file")
+    sequence.add_argument("--ids", metavar="1,2,3", help="token numbers instead of a file")
+    sequence.add_argument(
+        "--tokenizer",
+        choices=("words", "characters", "codepoints", "bytes", "integers"),
+        help="how a text is cut (default: words)",
+    )
+    sequence.add_argument(
+        "--heads", type=_whole("--heads", 1), metavar="H", help="heads of a text (default: 4)"
+    )
+    sequence.add_argument(
+        "--dim", type=_whole("--dim", 1), metavar="D", help="width of a head of a text (default: 32)"
+    )
+    sequence.add_argument(
+        "--seed", type=_whole("--seed", 0), metavar="N", help="of a text's projections (default: 0)"
+    )
+    attention = parser.add_argument_group("attention")
+    attention.add_argument(
+        "--encoding",
+        metavar="NAME[:key=value,…]",
+        help=f"see {PROGRAM} encodings (default: t5 for text, none for arrays)",
+    )
+    attention.add_argument(
+        "--scale", type=_number("--scale"), metavar="S", help="factor on q·k (default: 1/√d)"
+    )
+    attention.add_argument(
+        "--mask",
+        metavar="M",
+        help="none, causal, window:W, prefix:P, documents, documents:4,2 (default: causal for text, none for arrays)",
+    )
+    attention.add_argument(
+        "--head", type=_whole("--head", 0), metavar="H", help="the head that is shown, from 0 (default: 0)"
+    )
+    attention.add_argument(
+        "--cmap",
+        metavar="NAME",
+        help="colour map: a diverging one for the terms, any other for the weights; or TERMS,WEIGHTS",
+    )
+    answers = parser.add_argument_group("what a file may leave open")
+    answers.add_argument("--column", metavar="C", help="the column of tokens of a table: its name or number")
+    answers.add_argument("--order", metavar="O", help="axes of q, k, v: bhsd, bshd, bsd")
+    answers.add_argument("--role", metavar="R", help="what an array is: weights, scores, bias, mask")
+    answers.add_argument("--mask-true", metavar="T", help="what True means in a mask: masked, attend")
+    answers.add_argument("--batch", metavar="B", help="which entry of the batch axis, from 0")
+    answers.add_argument("--array", metavar="NAME", help="which array, where names do not tell")
+    answers.add_argument("--labels", metavar="L", help="how fewer tokens than positions go together")
+
+
+PARSERS: dict[str, Callable[[], argparse.ArgumentParser]] = {
+    "window": _window_parser,
+    "render": _render_parser,
+    "info": _info_parser,
+    "encodings": _encodings_parser,
+}
+
+
+def _joined(arguments: list[str]) -> list[str]:
+    """Bind values that begin with a minus to their option: argparse takes "-1,2" and "-x" for options."""
+    result: list[str] = []
+    for argument in arguments:
+        before = result[-1] if result else ""
+        takes_any = before in ("--text", "--title")
+        takes_number = before.startswith("--") and "=" not in before and re.match(r"-[\d.,]", argument)
+        if argument.startswith("-") and (takes_any or takes_number):
+            result[-1] = f"{before}={argument}"
+        else:
+            result.append(argument)
+    return result
+
+
+def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
+    name = argument.partition("=")[0]
+    known = [option for action in parser._actions for option in action.option_strings]
+    close = difflib.get_close_matches(name, known, n=1)
+    if name.startswith("-"):
+        hint = f"did you mean {close[0]}?" if close else f"see {parser.prog} --help."
+        return f"unknown option {name}; {hint}"
+    return f"“{argument}” is one file too many; give one."
+
+
+def _whole(name: str, least: int) -> Callable[[str], int]:
+    def read(text: str) -> int:
+        if not re.fullmatch(r"\+?\d{1,9}", text.strip()) or int(text) < least:
+            raise ViewerError(f"{name} must be a whole number of at least {least}, not “{text}”.")
+        return int(text)
+
+    return _raising(read)
+
+
+def _number(name: str) -> Callable[[str], float]:
+    def read(text: str) -> float:
+        from relpos_viewer.core.numbers import parse_number
+
+        try:
+            return parse_number(text)
+        except ViewerError:
+            raise ViewerError(f"{name} must be a number, not “{text}”.") from None
+
+    return _raising(read)
+
+
+def _raising(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    """Let the sentence of a ViewerError through; argparse replaces that of any ValueError by its own."""
+
+    def reader(text: str) -> Any:
+        try:
+            return read(text)
+        except ViewerError as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return reader
+
+
+# --- what it makes ----------------------------------------------------------------------------------
+
+
+def document_from_options(options: argparse.Namespace) -> Document:
+    """The document that the options describe; window and `render` share it.
+
+    Raises:
+        Question: a file can be read in more than one way and no option settles it.
+        ViewerError: options that do not go together, or a value that cannot be.
+    """
+    from relpos_viewer.document.document import Document, replace
+
+    given = [name for name in ("file", "text", "ids") if getattr(options, name) is not None]
+    if len(given) > 1:
+        words = {"file": "a file", "text": "--text", "ids": "--ids"}
+        raise ViewerError(f"{words[given[0]]} and {words[given[1]]} are two sequences; give one.")
+    default = Document.default()
+    if options.file is not None:
+        document = _from_file(options, default)
+    else:
+        document = replace(default, source=_typed(options, default.source))
+        _refuse(options, ANSWERS, "there is no file")
+    changes: dict[str, Any] = {"view": _view(options, document.view)}
+    if options.encoding is not None:
+        changes["encoding"] = encoding_spec(options.encoding)
+    if options.mask is not None:
+        from relpos_viewer.core.masks import parse_mask
+
+        changes["mask"] = parse_mask(options.mask).spec
+    if options.scale is not None:
+        changes["scale"] = options.scale
+    document = replace(document, **changes)
+    if options.head is not None:
+        from relpos_viewer.export.picture import check_head
+
+        check_head(options.head, document.heads)
+    return document
+
+
+def _typed(options: argparse.Namespace, before: TextSource) -> TextSource:
+    """`before` with the text, tokenizer and sizes that the options name."""
+    from relpos_viewer.document.document import replace
+
+    changes = {name: value for name in TEXT_OPTIONS if (value := getattr(options, name)) is not None}
+    if options.ids is not None:
+        if options.tokenizer not in (None, "integers"):
+            raise ViewerError(
+                f"--ids are integers, so --tokenizer {options.tokenizer} does not fit them; leave it out."
+            )
+        changes |= {"text": options.ids.replace(",", " "), "tokenizer": "integers"}
+    elif options.text is not None:
+        changes["text"] = options.text
+    return replace(before, **changes)
+
+
+def _from_file(options: argparse.Namespace, default: Document) -> Document:
+    from relpos_viewer.app.opening import open_document
+    from relpos_viewer.document.document import EncodingSpec, TextSource, replace
+
+    path = Path(options.file)
+    if not path.exists() and (close := difflib.get_close_matches(options.file, COMMANDS, n=1)):
+        raise ViewerError(f"{path} does not exist; did you mean the command {close[0]}?")
+    answers = {name: value for name in ANSWERS if (value := getattr(options, name)) is not None}
+    document = open_document(path, replace(default, source=_typed(options, default.source)), answers)
+    if isinstance(document.source, TextSource):
+        return replace(document, source=_typed(options, document.source))  # a session's text too
+    _refuse(options, TEXT_OPTIONS, f"{path.name} has its own heads")
+    if document.source.arrays and path.suffix.lower() != ".relpos":
+        # Arrays are shown as they are: nothing is added or hidden that nobody asked for.
+        document = replace(document, encoding=EncodingSpec("none"), mask="none")
+    return document
+
+
+def _refuse(options: argparse.Namespace, names: Sequence[str], reason: str) -> None:
+    for name in names:
+        if getattr(options, name) is not None:
+            raise ViewerError(f"--{name.replace('_', '-')} has nothing to act on: {reason}; leave it out.")
+
+
+def encoding_spec(text: str) -> EncodingSpec:
+    """Read ``name:key=value,…`` into what a document holds.
+
+    Raises:
+        ViewerError: for an unknown name or parameter, with the nearest one, or a value outside its domain.
+    """
+    from relpos_viewer.core.encodings import parse_encoding
+    from relpos_viewer.document.document import EncodingSpec
+
+    built = parse_encoding(text)
+    written = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
+    return EncodingSpec(built.name, {name: built.values[name] for name in built.values if name in written})
+
+
+def _view(options: argparse.Namespace, view: View) -> View:
+    from relpos_viewer.document.document import replace
+
+    changes: dict[str, Any] = {} if options.head is None else {"head": options.head}
+    if options.cmap is not None:
+        from relpos_viewer.export.appearance import AUTO, colour_map
+
+        names = [name.strip() for name in options.cmap.split(",")]
+        if len(names) > 2:
+            raise ViewerError(
+                f"--cmap takes one colour map, or two for terms and weights, not “{options.cmap}”."
+            )
+        maps = [colour_map(name) if name != AUTO else None for name in names]
+        if len(names) == 2:
+            changes |= {"terms_map": names[0], "weights_map": names[1]}
+        elif maps[0] is not None:
+            for_terms = str(maps[0].category) in ("diverging", "cyclic")
+            changes["terms_map" if for_terms else "weights_map"] = names[0]
+    return replace(view, **changes)
+
+
+def parse_size(text: str) -> tuple[float, float | None, str]:
+    """Read ``WxH``, or ``W`` alone, with a unit px (default), mm, cm or in: width, height or None, unit.
+
+    Raises:
+        ViewerError: when `text` is no size.
+    """
+    match = re.fullmatch(r"([\d.]+)(?:\s*[x×*]\s*([\d.]+))?\s*(px|mm|cm|in|)", text.strip().lower())
+    try:
+        width, height = float(match[1]), float(match[2]) if match[2] else None  # type: ignore[index]
+    except (TypeError, ValueError):
+        raise ViewerError(f"--size must be like 1600x900, 180x120mm or 7x3in, not “{text}”.") from None
+    unit = match[3] or "px"  # type: ignore[index]
+    if unit == "cm":
+        width, height, unit = 10 * width, None if height is None else 10 * height, "mm"
+    return width, height, unit
+
+
+def _figure_options(options: argparse.Namespace, document: Document) -> FigureOptions:
+    from relpos_viewer.export.figures import FigureOptions, parse_panels
+
+    view = document.view
+    changes: dict[str, Any] = {
+        "terms_map": view.terms_map,
+        "weights_map": view.weights_map,
+        "reduce": view.reduce,
+        "curve_axis": view.curve_axis,
+        "labels": view.labels,
+    }
+    if options.panels is not None:
+        changes["panels"] = parse_panels(options.panels)
+    if options.size is not None:
+        changes["width"], changes["height"], changes["unit"] = parse_size(options.size)
+    for name in ("dpi", "title", "theme"):
+        if getattr(options, name) is not None:
+            changes[name] = getattr(options, name)
+    return FigureOptions(**changes)
+
+
+# --- the commands -----------------------------------------------------------------------------------
+
+
+def _open_window(options: argparse.Namespace) -> int:
+    document = document_from_options(options)
+    from relpos_viewer.views.app import run
+
+    return run(document, path=options.file)
+
+
+def _render(options: argparse.Namespace) -> int:
+    from relpos_viewer.document.files import SUFFIX, save_session
+    from relpos_viewer.export.arrays import EXPORTERS, exporter_for
+    from relpos_viewer.export.figures import FORMATS, figure_format
+
+    out = Path(options.output)
+    kind, exporter = figure_format(out), exporter_for(out)
+    if kind is None and exporter is None and out.suffix.lower() != SUFFIX:
+        known = [each.suffixes[0] for each in FORMATS] + [each.suffix for each in EXPORTERS] + [SUFFIX]
+        raise ViewerError(f"'{out}' does not say what to write; end its name in one of {', '.join(known)}.")
+    if kind is None:
+        _refuse(options, [name for name in FIGURE_OPTIONS if name != "cmap"], f"{out.name} is no figure")
+    if (
+        options.file is not None
+        and out.exists()
+        and Path(options.file).exists()
+        and out.samefile(options.file)
+    ):
+        raise ViewerError(f"'{out}' is the file that is read; write to another one.")
+    document = document_from_options(options)
+    figure = _figure_options(options, document) if kind is not None else None
+    if out.suffix.lower() == SUFFIX:
+        save_session(document, out)
+        return 0
+
+    from relpos_viewer.core.masks import parse_mask
+    from relpos_viewer.export.picture import check_length
+    from relpos_viewer.sources.build import inputs_for
+
+    inputs = inputs_for(document.source)
+    check_length(inputs.n_key)
+    choices = {
+        "scale": document.scale,
+        "mask": parse_mask(document.mask),
+        "edit": None if document.edit.is_zero else document.edit.at(inputs.heads, inputs.n_key),
+    }
+    encoding = document.encoding.build()
+    if figure is not None:
+        from dataclasses import replace
+
+        from relpos_viewer.export.appearance import stage_levels
+        from relpos_viewer.export.figures import save_figure
+        from relpos_viewer.export.picture import picture
+
+        drawn = picture(inputs, encoding, head=document.head, **choices)
+        save_figure(drawn, replace(figure, levels=stage_levels(drawn.field, document.view)), out)
+    else:
+        from relpos_viewer.export.arrays import data, save_data
+
+        save_data(data(inputs, encoding, **choices), out, exporter)
+    for note in inputs.notes if options.file is not None else ():
+        _complain(f"note: {note}")
+    return 0
+
+
+def _info(options: argparse.Namespace) -> int:
+    from relpos_viewer.sources.files import describe, load
+
+    about = describe(options.file)
+    if about["kind"] == "session":
+        about |= _about_session(options.file)
+    elif about["kind"] == "text":
+        from relpos_viewer.sources.text import tokenize
+
+        about["tokens"] = len(tokenize(load(options.file).text or "", "words"))
+    _print(json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False))
+    return 0
+
+
+def _about_session(path: str) -> dict[str, Any]:
+    from relpos_viewer.document.files import load_session
+    from relpos_viewer.sources.build import inputs_for
+
+    document = load_session(path)
+    inputs = inputs_for(document.source)
+    mask = document.mask if isinstance(document.mask, str) else f"array {list(document.mask.shape)}"
+    arrays = getattr(document.source, "arrays", {})
+    return {
+        "source": document.source.kind,
+        "tokens": inputs.n_key,
+        "queries": inputs.n_query,
+        "heads": inputs.heads,
+        "head": document.head,
+        "encoding": {
+            "name": document.encoding.name,
+            "parameters": {
+                name: f"array {list(value.shape)}" if hasattr(value, "shape") else value
+                for name, value in document.encoding.parameters.items()
+            },
+        },
+        "mask": mask,
+        "scale": document.scale,
+        "edited": not document.edit.is_zero,
+        "arrays": {
+            name: {"shape": list(each.shape), "dtype": str(each.dtype)} for name, each in arrays.items()
+        },
+        "notes": list(inputs.notes),
+    }
+
+
+def _encodings(options: argparse.Namespace) -> int:
+    from relpos_viewer.core.encodings import encoding, encodings
+
+    chosen = encodings()
+    if options.name is not None:
+        name = encoding(options.name).name  # an unknown one is refused with the nearest
+        chosen = [family for family in chosen if family["name"] == name]
+    if options.json:
+        _print(json.dumps(chosen, indent=2, ensure_ascii=False, allow_nan=False))
+        return 0
+    width = min(max(shutil.get_terminal_size((100, 24)).columns, 60), 110)
+    _print("\n\n".join(_about_encoding(family, width) for family in chosen))
+    return 0
+
+
+def _about_encoding(family: dict[str, Any], width: int) -> str:
+    lines = [f"{family['name']:<10} {family['title']} ({family['paper']})"]
+    lines += textwrap.wrap(family["summary"], width, initial_indent=" " * 11, subsequent_indent=" " * 11)
+    for parameter in family["parameters"]:
+        default = parameter["default"]
+        if default is None or isinstance(default, bool):
+            default = {None: "automatic", True: "true", False: "false"}[default]
+        text = f"{parameter['name']} = {default}   {parameter['help']} ({_domain(parameter)})"
+        lines += textwrap.wrap(text, width, initial_indent=" " * 13, subsequent_indent=" " * 17)
+    return "\n".join(lines)
+
+
+def _domain(parameter: dict[str, Any]) -> str:
+    low, high = parameter["minimum"], parameter["maximum"]
+    kind = {
+        "bool": "true or false",
+        "choice": " or ".join(parameter["choices"]),
+        "table": "array",
+        "int": "whole number",
+        "float": "number",
+    }[parameter["kind"]]
+    if low is not None and high is not None:
+        return f"{kind}, {low:g} to {high:g}"
+    if low is not None:
+        return f"{kind}, at least {low:g}"
+    return kind if high is None else f"{kind}, at most {high:g}"
+
+
+def _print(text: str) -> None:
+    """Print `text` whatever the terminal's encoding can show."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    print(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+RUN: dict[str, Callable[[argparse.Namespace], int]] = {
+    "window": _open_window,
+    "render": _render,
+    "info": _info,
+    "encodings": _encodings,
+}
