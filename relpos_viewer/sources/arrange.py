@@ -124,7 +124,7 @@ def _read(stored: Stored, name: str, notes: list[str], file: str) -> np.ndarray:
         return values
     if values.dtype.kind not in "iuf":
         raise ViewerError(f"{name} in {file} holds {stored.dtype}, not real numbers; save it as float32.")
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         numbers = np.ascontiguousarray(values, dtype=np.float32)
     if stored.dtype in ("f16", "bf16") or stored.dtype.startswith("f8"):
         notes.append(f"{name} is stored as {stored.dtype}.")

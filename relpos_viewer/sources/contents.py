@@ -10,7 +10,7 @@ import numpy as np
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.tokens import Tokens
-from relpos_viewer.sources.text import check_text
+from relpos_viewer.sources.text import MAX_TOKENS, check_text
 
 # A text of 64 MiB is twenty long novels; arrays of 2 GiB are one head of 23,000 × 23,000 in float32.
 MAX_TEXT_BYTES = 64 * 2**20
@@ -125,6 +125,8 @@ def tokens_from(values: object, name: str) -> Tokens:
     """
     if not isinstance(values, list) or not values:
         raise ViewerError(f"{name} holds no tokens; give a list of texts or of token ids.")
+    if len(values) > MAX_TOKENS:
+        raise ViewerError(f"{name} holds more than {MAX_TOKENS:,} tokens; keep a shorter part of it.")
     numbers = isinstance(values[0], int)
     for index, value in enumerate(values):
         if isinstance(value, bool) or not isinstance(value, int if numbers else str):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import unicodedata
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.sources.text import check_text
@@ -53,9 +54,14 @@ def _encoding(data: bytes, name: str) -> tuple[str, int]:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             text = "\0"
-        if all(char.isprintable() or char.isspace() for char in text):
+        if not any(_is_noise(char) for char in text[:10_000]):
             return encoding, 0
     raise ViewerError(f"{name} is not text: byte {data.index(0)} is 0x00; open a text saved as UTF-8.")
+
+
+def _is_noise(char: str) -> bool:
+    """Control, unassigned and private characters come from reading something else as UTF-16."""
+    return unicodedata.category(char) in ("Cc", "Cn", "Co", "Cs") and not char.isspace()
 
 
 def _complaint(data: bytes, position: int, encoding: str, name: str) -> str:

@@ -6,6 +6,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.sources.contents import Contents
 from relpos_viewer.sources.decoding import decode
+from relpos_viewer.sources.text import MAX_TOKENS
 
 # Beside letters: "*" is a stop, "-" and "." are gaps of alignments.
 _MARKS = frozenset("*-.")
@@ -36,6 +37,8 @@ def read_fasta(data: bytes, name: str) -> Contents:
     if not records:
         raise ViewerError(f"{name} holds no residues; give at least one below its > line.")
     source = "".join(records)
+    if len(source) > MAX_TOKENS:
+        raise ViewerError(f"{name} holds more than {MAX_TOKENS:,} residues; keep a shorter part of it.")
     documents = (
         tuple(index for index, record in enumerate(records) for _ in record) if len(records) > 1 else None
     )

@@ -24,7 +24,7 @@ from relpos_viewer.sources.fasta import read_fasta
 from relpos_viewer.sources.jsonfile import read_json, read_json_lines
 from relpos_viewer.sources.labels import fit_labels
 from relpos_viewer.sources.meaning import count_nonfinite, row_sum_note
-from relpos_viewer.sources.numpyfile import damaged, read_npy, read_npz
+from relpos_viewer.sources.numpyfile import read_npy, read_npz
 from relpos_viewer.sources.safetensorsfile import is_safetensors, read_safetensors
 from relpos_viewer.sources.signatures import HEAD_BYTES, PICKLE, refuse_foreign
 from relpos_viewer.sources.tables import read_table
@@ -174,11 +174,9 @@ def describe(path: str | Path) -> dict[str, object]:
 
 
 def _guarded(path: Path, work: Callable[[], T]) -> T:
-    """Turn every failure over bad bytes into one sentence: parsers raise a hundred kinds of errors."""
+    """Turn the failures of disk and memory into sentences; each reader does so for what its parser raises."""
     try:
         return work()
-    except ViewerError:
-        raise
     except FileNotFoundError:
         raise ViewerError(f"{path} does not exist; check its name.") from None
     except PermissionError:
@@ -189,8 +187,6 @@ def _guarded(path: Path, work: Callable[[], T]) -> T:
         ) from error
     except MemoryError:
         raise ViewerError(f"{path.name} does not fit into memory; save fewer heads or positions.") from None
-    except Exception as error:
-        raise damaged(path.name, error) from error
 
 
 def _read(path: Path, choices: Choices) -> Contents | None:
@@ -248,7 +244,7 @@ def _settled(loaded: Loaded) -> Loaded:
     """Return `loaded` as a document keeps it: one mask for all heads as `[query, key]`, documents as an array."""
     arrays = dict(loaded.arrays)
     visible = arrays.get("visible")
-    if visible is not None and visible.ndim == 3 and visible.shape[0] == 1:
+    if visible is not None and visible.ndim == 3 and (visible == visible[:1]).all():
         arrays["visible"] = visible[0]
     if sum(array.nbytes for array in arrays.values()) > MAX_ARRAY_BYTES:
         raise ViewerError(

@@ -84,9 +84,9 @@ def _from_list(values: list[object], name: str) -> Contents:
     if values and all(isinstance(value, list) for value in values):
         if all(isinstance(item, str) for value in values for item in value):  # type: ignore[attr-defined]
             return Contents(tokens=_packed(values, name))  # type: ignore[arg-type]
-        return Contents(arrays={"array": _array(values, name)})
+        return Contents(arrays={"array": _array(values, "the list", name)})
     if values and all(isinstance(value, float) for value in values):
-        return Contents(arrays={"array": _array(values, name)})
+        return Contents(arrays={"array": _array(values, "the list", name)})
     if values and all(isinstance(value, dict) and "token" in value for value in values):
         values = [value["token"] for value in values]  # type: ignore[index]
     return Contents(tokens=tokens_from(values, name))
@@ -119,7 +119,7 @@ def _from_object(record: dict[str, object], name: str) -> Contents:
         elif isinstance(value, str) and (role == "tokens" or key.lower() == "text"):
             text = value
         elif isinstance(value, list) and (role is not None or _looks_like_array(value)):
-            arrays[key] = _array(value, key)
+            arrays[key] = _array(value, key, name)
     if tokens is None and not arrays:
         if text is None:
             raise ViewerError(f"{name} names nothing that can be drawn; {_WANTED}.")
@@ -135,7 +135,7 @@ def _looks_like_array(value: list[object]) -> bool:
     return bool(value) and isinstance(value[0], list | int | float)
 
 
-def _array(values: list[object], name: str) -> Stored:
+def _array(values: list[object], name: str, file: str) -> Stored:
     try:
         array = np.array(values)
         if array.dtype.kind not in "biuf":
@@ -143,6 +143,6 @@ def _array(values: list[object], name: str) -> Stored:
             array = np.array(values, dtype=np.float64)
     except (ValueError, TypeError, OverflowError, RecursionError):
         raise ViewerError(
-            f"{name} is no array of numbers; give nested lists whose rows have equal lengths."
+            f"{name} in {file} is no array of numbers; give nested lists whose rows have equal lengths."
         ) from None
     return in_memory(array)

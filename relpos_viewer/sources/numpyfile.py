@@ -128,7 +128,13 @@ def _values(reopen: partial[BinaryIO], name: str) -> np.ndarray:
     try:
         with reopen() as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return np.lib.format.read_array(file, allow_pickle=False)
+            values = np.lib.format.read_array(file, allow_pickle=False)
+            if values.dtype.kind == "U":
+                # numpy takes any 32 bits for a character; Python fails on the first use of an impossible one.
+                numbers = np.frombuffer(values.tobytes(), values.dtype.str[0].replace("|", "=") + "u4")
+                if (numbers > 0x10FFFF).any():
+                    raise ValueError("text beyond U+10FFFF")
+            return values
     except OSError:
         raise
     except Exception as error:

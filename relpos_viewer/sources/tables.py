@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from pathlib import PurePath
 
 import numpy as np
@@ -14,6 +15,8 @@ from relpos_viewer.sources.decoding import decode
 
 # Names under which a column of tokens is found without asking.
 TOKEN_COLUMNS = ("token", "tokens", "text", "word", "words", "label", "residue")
+
+_ID = re.compile(r"[0-9]{1,18}\Z")
 
 Rows = list[list[str]]
 
@@ -41,7 +44,8 @@ def read_table(data: bytes, name: str, choices: Choices) -> Contents:
     title = rows[0][index].strip() if headed and index < len(rows[0]) else f"column {index + 1}"
     left_out = f"{width - 1} other column{'s' if width > 2 else ''} left out" if width > 1 else ""
     notes = (f"Tokens from “{title}”; {left_out}.",) if left_out else ()
-    return Contents(tokens=tokens_from(tokens, title), notes=notes)
+    ids = all(_ID.match(token) for token in tokens)  # a table has no types: a column of whole numbers is ids
+    return Contents(tokens=tokens_from(list(map(int, tokens)) if ids else tokens, title), notes=notes)
 
 
 def _parse(text: str, name: str) -> Rows:
