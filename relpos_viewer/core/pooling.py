@@ -116,12 +116,13 @@ def strongest_cell(
     None where the block has no visible cell. Arguments as for `pool`, the block in whole cells.
     """
     block = _tensor(values)[rows[0] : rows[1], cols[0] : cols[1]].float().abs()  # [b−a, d−c]
-    block = block.masked_fill(block.isnan(), torch.inf)
     if visible is not None:
         seen = _tensor(visible)[rows[0] : rows[1], cols[0] : cols[1]].to(block.device)  # [b−a, d−c]
         if not seen.any():
             return None
         block = block.masked_fill(~seen, -1)
+    if block.isnan().any():
+        block = block.isnan().to(torch.uint8)
     row, col = divmod(int(block.argmax()), block.shape[1])
     return rows[0] + row, cols[0] + col
 

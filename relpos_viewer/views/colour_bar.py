@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -56,6 +57,17 @@ _WORDS: dict[int, str] = {
 _ORDER = (NEG_INF, POS_INF, NAN, BEYOND, NO_KEY, MASKED)
 
 
+@dataclass(frozen=True)
+class Tick:
+    """A number on the bar: its place as a fraction from low to high, and its text's extent along the strip in
+    pixels."""
+
+    fraction: float
+    text: str
+    start: float
+    stop: float
+
+
 class ColourBar(QWidget):
     """A strip of colour with ticks at both ends, at zero and in between where there is room, and a legend of marks."""
 
@@ -106,9 +118,9 @@ class ColourBar(QWidget):
         return BAR_PIXELS + _TICK + 46
 
     @property
-    def tick_texts(self) -> tuple[str, ...]:
-        """The labels of the ticks now shown, from low to high."""
-        return tuple(text for _, text in self._ticks(self._strip_rect()))
+    def ticks_on_show(self) -> list[Tick]:
+        """The ticks as they are painted, from low to high."""
+        return self._ticks(self._strip_rect())
 
     @property
     def legend_texts(self) -> tuple[str, ...]:
@@ -130,8 +142,8 @@ class ColourBar(QWidget):
             painter.restore()
         painter.setPen(QPen(QColor(self._theme.border), 1))
         painter.drawRect(strip.adjusted(-0.5, -0.5, 0.5, 0.5))
-        for fraction, text in self._ticks(strip):
-            self._draw_tick(painter, strip, fraction, text)
+        for tick in self._ticks(strip):
+            self._draw_tick(painter, strip, tick)
         for code, rect in self._legend():
             self._draw_mark(painter, code, rect)
 
@@ -192,43 +204,40 @@ class ColourBar(QWidget):
         bottom = min((rect.top() - _SWATCH_GAP for _, rect in legend), default=float(self.height()))
         return QRectF(0.5, 0.5, BAR_PIXELS, max(bottom, 20.0) - 1)
 
-    def _ticks(self, strip: QRectF) -> list[tuple[float, str]]:
-        """(fraction along the strip, text): both ends, then zero, then round numbers, as far as they have room."""
+    def _ticks(self, strip: QRectF) -> list[Tick]:
+        """Both ends, then zero, then round numbers, as far as they have room."""
         metrics = QFontMetricsF(self._font())
         lying = self._orientation == "horizontal"
-        length = strip.width() if lying else strip.height()
+        length, gap = (strip.width(), _GAP) if lying else (strip.height(), 0)
         levels = self._levels
-        round_numbers = levels.ticks(max(int(length // 34), 2))
         wanted = [levels.low, levels.high]
-        if levels.symmetric or (levels.scale == "linear" and levels.low < 0 < levels.high):
+        if levels.scale == "linear" and levels.low < 0 < levels.high:
             wanted.append(0.0)
-        kept: list[tuple[float, str, float, float]] = []
-        for value in (*wanted, *round_numbers):
+        kept: list[Tick] = []
+        for value in (*wanted, *levels.ticks(max(int(length // 34), 2))):
             fraction, text = float(levels.fraction(value)), short(value)
-            size = metrics.horizontalAdvance(text) if lying else metrics.height() - 4
-            # Labels at the ends are pushed inwards, as they are painted.
-            start = min(max(fraction * length - size / 2, 0.0), max(length - size, 0.0))
-            gap = _GAP if lying else 2
-            if all(
-                start >= other_end + gap or start + size + gap <= other for _, _, other, other_end in kept
-            ):
-                kept.append((fraction, text, start, start + size))
-        return sorted((fraction, text) for fraction, text, _, _ in kept)
+            size = metrics.horizontalAdvance(text) if lying else metrics.height()
+            # Labels at the ends of the strip are pushed inwards.
+            middle = (fraction if lying else 1 - fraction) * length
+            start = min(max(middle - size / 2, 0.0), max(length - size, 0.0))
+            tick = Tick(fraction, text, start, start + size)
+            if all(tick.start >= other.stop + gap or tick.stop + gap <= other.start for other in kept):
+                kept.append(tick)
+        return sorted(kept, key=lambda tick: tick.fraction)
 
-    def _draw_tick(self, painter: QPainter, strip: QRectF, fraction: float, text: str) -> None:
+    def _draw_tick(self, painter: QPainter, strip: QRectF, tick: Tick) -> None:
         metrics = QFontMetricsF(painter.font())
         painter.setPen(QColor(self._theme.muted))
-        wide, high = metrics.horizontalAdvance(text), metrics.height()
         if self._orientation == "horizontal":
-            x = strip.left() + fraction * strip.width()
+            x = strip.left() + tick.fraction * strip.width()
             painter.drawLine(QPointF(x, strip.bottom() + 1), QPointF(x, strip.bottom() + 1 + _TICK))
-            left = min(max(x - wide / 2, 0.0), max(strip.right() - wide, 0.0))
-            painter.drawText(QPointF(left, strip.bottom() + _TICK + metrics.ascent() + 1), text)
+            baseline = strip.bottom() + _TICK + metrics.ascent() + 1
+            painter.drawText(QPointF(strip.left() + tick.start, baseline), tick.text)
             return
-        y = strip.bottom() - fraction * strip.height()
+        y = strip.bottom() - tick.fraction * strip.height()
         painter.drawLine(QPointF(strip.right() + 1, y), QPointF(strip.right() + 1 + _TICK, y))
-        top = min(max(y - high / 2, 0.0), max(strip.bottom() - high, 0.0))
-        painter.drawText(QPointF(strip.right() + _TICK + 4, top + metrics.ascent()), text)
+        baseline = strip.top() + tick.start + metrics.ascent()
+        painter.drawText(QPointF(strip.right() + _TICK + 4, baseline), tick.text)
 
     def _draw_mark(self, painter: QPainter, code: int, place: QRectF) -> None:
         lying = self._orientation == "horizontal"

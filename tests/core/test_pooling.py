@@ -142,6 +142,25 @@ def test_the_true_cell_behind_a_hot_pixel_is_found(size):
     assert strongest_cell(values, np.zeros((size, size), bool), rows, cols) is None
 
 
+@pytest.mark.parametrize(
+    ("values", "hidden", "expected"),
+    [
+        ([[1, -3], [2, 0]], (), (0, 1)),  # the largest magnitude
+        ([[INF, 0], [NAN, 0]], (), (1, 0)),  # not a number before infinite
+        ([[NAN, 0], [5, -INF]], [(0, 0)], (1, 1)),  # masked cells stand aside
+        ([[0, 0], [0, 0]], [(0, 0)], (0, 1)),
+    ],
+)
+def test_the_strongest_cell_is_the_one_that_max_shows(values, hidden, expected):
+    visible = np.ones((2, 2), bool)
+    for cell in hidden:
+        visible[cell] = False
+    values = np.asarray(values, np.float32)
+    assert strongest_cell(values, visible, (0, 2), (0, 2)) == expected
+    pooled, _ = pool(values, visible, (0, 2), (0, 2), (1, 1), "max")
+    np.testing.assert_equal(pooled[0, 0], values[expected])
+
+
 @pytest.mark.parametrize(("cells", "blocks"), [(13, 5), (8, 8), (700, 512)])
 def test_every_cell_is_in_the_block_that_names_it(cells, blocks):
     edges = block_edges(cells, blocks) + 3
