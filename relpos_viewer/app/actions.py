@@ -329,6 +329,13 @@ _SEQUENCE = (
         )
         for tokenizer in TOKENIZERS.values()
     ),
+    ActionSpec(
+        "source_size",
+        "Heads of typed text…",
+        "Sequence",
+        "Choose how many heads a typed text has, how wide they are, and their seed.",
+        starts_section=True,
+    ),
 )
 
 _HEAD = (

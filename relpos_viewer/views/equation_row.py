@@ -68,6 +68,7 @@ class EquationRow(QWidget):
         self._all_layout = "row"
         self._theme = LIGHT
         self._tokens: Tokens | None = None
+        self._labels_shown = True
         self._pinned: Cell | None = None
         self._pinned_before: Cell | None = None
         self._offset: int | None = None
@@ -107,9 +108,7 @@ class EquationRow(QWidget):
         if tokens is not self._tokens or (frame.n_query, frame.n_key) != self.range.counts:
             self._tokens = tokens
             self.range.set_counts(frame.n_query, frame.n_key)
-            keys = tokens.labels
-            for view in self.views.values():
-                view.set_labels(keys[self.range.query_start :], keys)
+            self._label()
         for stage, tile in frame.tiles.items():
             self.views[stage].set_tile(tile, palettes[stage])
 
@@ -157,6 +156,17 @@ class EquationRow(QWidget):
         for view in self.views.values():
             view.set_offset(offset)
 
+    def set_labels_shown(self, shown: bool) -> None:
+        """Write the tokens beside the matrices, or only their positions."""
+        if shown != self._labels_shown:
+            self._labels_shown = shown
+            self._label()
+
+    def zoom(self, factor: float) -> None:
+        """Multiply the extents on show by `factor` (below 1 zooms in) around the middle."""
+        (a, b), (c, d) = self.range.rows, self.range.cols
+        self.range.zoom(factor, factor, ((a + b) / 2, (c + d) / 2))
+
     def show_all(self) -> None:
         """Show the whole matrices."""
         self.range.reset()
@@ -174,6 +184,13 @@ class EquationRow(QWidget):
     def minimumSizeHint(self) -> QSize:
         """Room for the smallest cards."""
         return equation_size(self._layout_name, self.views["content"].minimumSizeHint())
+
+    def _label(self) -> None:
+        if self._tokens is None:
+            return
+        keys = self._tokens.labels if self._labels_shown else tuple(map(str, range(len(self._tokens))))
+        for view in self.views.values():
+            view.set_labels(keys[self.range.query_start :], keys)
 
     def _place(self) -> None:
         alone = self._layout_name in self.views

@@ -30,6 +30,8 @@ class StatusBar(QWidget):
         self._cell.setAccessibleName("Cell under the cursor")
         self._cell.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._figures = _label(names.STATUS_FIGURES, "Figures of the head")
+        self._work = _label(names.STATUS_WORK, "Work with files")
+        self._work.setVisible(False)
         self._progress = QProgressBar()
         self._progress.setFixedSize(90, 10)
         self._progress.setTextVisible(False)
@@ -39,6 +41,7 @@ class StatusBar(QWidget):
         layout.setSpacing(18)
         layout.addWidget(self._state)
         layout.addWidget(self._progress)
+        layout.addWidget(self._work)
         layout.addWidget(self._cell, 1)
         layout.addWidget(self._figures)
 
@@ -56,6 +59,13 @@ class StatusBar(QWidget):
         defined = {name: value for name, value in figures.items() if not math.isnan(value)}
         self._figures.setText("    ".join(f"{name} {short(value)}" for name, value in defined.items()))
         self._figures.setToolTip("\n".join(f"{name}: {FIGURE_TIPS[name]}." for name in defined))
+
+    def show_work(self, title: str) -> None:
+        """Say what is being opened or written; empty for nothing."""
+        self._work.setText(
+            f"{title}… (Esc cancels)" if title.startswith("Opening") else title and f"{title}…"
+        )
+        self._work.setVisible(bool(title))
 
     def show_progress(self, fraction: float | None) -> None:
         """Show how far a long computation is; None hides the bar."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QSignalBlocker, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSpinBox, QToolButton, QWidget
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QMenu, QSpinBox, QToolButton, QWidget
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.masks import MASKS, parse_mask
@@ -11,6 +14,7 @@ from relpos_viewer.core.numbers import parse_number, short
 from relpos_viewer.document.document import Document
 from relpos_viewer.views import names
 from relpos_viewer.views.encoding_form import EncodingPicker
+from relpos_viewer.views.theme import Theme
 
 CUSTOM = "custom"
 AUTOMATIC_SCALE = "1/√d"
@@ -112,6 +116,29 @@ class TopBar(QWidget):
         if not self.scale.lineEdit().hasFocus():
             with QSignalBlocker(self.scale):
                 self.scale.setEditText(AUTOMATIC_SCALE if document.scale is None else short(document.scale))
+
+    def fill_menus(self, menus: Mapping[str, QMenu], actions: Mapping[str, QAction]) -> None:
+        """Offer the colour and export actions of the menu bar behind the two buttons."""
+        colours = QMenu(self)
+        for name in (
+            "View/Colour limits",
+            "View/Colours of terms",
+            "View/Colours of weights",
+            "View/Cells in one pixel",
+        ):
+            colours.addMenu(menus[name])
+        colours.addSeparator()
+        for name in ("weights_log", "hide_first_key"):
+            colours.addAction(actions[name])
+        self.levels.setMenu(colours)
+        export = QMenu(self)
+        for name in ("export_figure", "copy_picture", "export_data", "export_curve"):
+            export.addAction(actions[name])
+        self.export.setMenu(export)
+
+    def set_theme(self, theme: Theme) -> None:
+        """Use the colours of `theme`."""
+        self.encoding.set_theme(theme)
 
     def _show_mask(self, spec: str) -> None:
         with QSignalBlocker(self.mask), QSignalBlocker(self.mask_argument):

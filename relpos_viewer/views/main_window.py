@@ -1,0 +1,590 @@
+"""The main window: it puts the parts together, and passes what hands do to the document and frames to the parts.
+
+Data flows one way. A hand makes a new document; the session announces it; the window asks the runner for a frame;
+the frame goes to the views. Nothing here computes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import numpy as np
+from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
+from PySide6.QtGui import (
+    QAction,
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
+
+from relpos_viewer.app import devices
+from relpos_viewer.app.actions import make_actions
+from relpos_viewer.app.autosave import Autosave
+from relpos_viewer.app.frames import Frame, FrameMaker, FrameRequest
+from relpos_viewer.app.palettes import palettes
+from relpos_viewer.app.runner import LatestRunner
+from relpos_viewer.app.settings import Settings
+from relpos_viewer.app.undo import History
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.field import STAGES, Stage
+from relpos_viewer.document.document import Document, EncodingSpec, TextSource, replace
+from relpos_viewer.document.session import Session
+from relpos_viewer.views import names
+from relpos_viewer.views.curve_editor import CurveEditor
+from relpos_viewer.views.equation_row import EquationRow
+from relpos_viewer.views.icons import icon
+from relpos_viewer.views.inspector import Inspector
+from relpos_viewer.views.message_bar import MessageBar
+from relpos_viewer.views.readout import cell_line, offset_line
+from relpos_viewer.views.sequence_panel import SequencePanel
+from relpos_viewer.views.status_bar import StatusBar
+from relpos_viewer.views.theme import DARK, LIGHT, Theme, application_palette, stylesheet
+from relpos_viewer.views.top_bar import TopBar
+from relpos_viewer.views.window_actions import connect_actions, draw_icons, fill_menu_bar
+from relpos_viewer.views.window_commands import WindowCommands
+from relpos_viewer.views.window_files import WindowFiles
+
+# Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
+INSPECTOR_ROOM = 1160
+PROGRAM = "relpos-viewer"
+
+
+class MainWindow(QMainWindow):
+    """One document in one window. Close it before the program ends: it owns threads."""
+
+    def __init__(self, document: Document, settings: Settings, path: str = "") -> None:
+        """Show `document`, which was read from `path` ("" when it was not)."""
+        super().__init__()
+        self.setObjectName(names.MAIN_WINDOW)
+        self.settings = settings
+        self.session = Session(document)
+        self.history = History(self.session, self)
+        self.runner = LatestRunner(FrameMaker(), self)
+        self.autosave = Autosave(self.session, self.history, parent=self)
+        self.frame: Frame | None = None
+        self.theme: Theme = LIGHT
+        self._device = settings.device
+        self._pinned: tuple[int, int | None] | None = None
+        self._hovered: tuple[int, int] | None = None
+        self._inspector_asked: bool | None = None
+        self._said_notes: tuple[str, ...] = ()
+
+        self.top = TopBar()
+        self.message = MessageBar()
+        self.sequence = SequencePanel()
+        self.equation = EquationRow()
+        self.curve = CurveEditor()
+        self.inspector = Inspector()
+        self.status = StatusBar()
+        self._lay_out()
+
+        self.actions_by_id = make_actions(self)
+        self.files = WindowFiles(self, path)
+        self.commands = WindowCommands(self)
+        self.menus = fill_menu_bar(self.menuBar(), self.actions_by_id)
+        connect_actions(self.actions_by_id, self.commands.plain(), self.commands.choices())
+        for action in self.actions_by_id.values():
+            self._place_action(action)
+        self.top.fill_menus(self.menus, self.actions_by_id)
+        self._connect()
+        self.setAcceptDrops(True)
+
+        self.apply_theme()
+        self._restore_geometry()
+        self._show_document(document)
+        self._request()
+
+    # Building
+
+    def _lay_out(self) -> None:
+        self.bottom = QSplitter(Qt.Orientation.Horizontal)
+        self.bottom.setObjectName("bottomSplitter")
+        self.bottom.addWidget(self.curve)
+        self.bottom.addWidget(self.inspector)
+        self.bottom.setStretchFactor(0, 1)
+        self.bottom.setStretchFactor(1, 0)
+        self.bottom.setSizes([1000, 330])
+        self.middle = QSplitter(Qt.Orientation.Vertical)
+        self.middle.setObjectName("middleSplitter")
+        self.middle.addWidget(self.equation)
+        self.middle.addWidget(self.bottom)
+        self.middle.setStretchFactor(0, 5)
+        self.middle.setStretchFactor(1, 4)
+        for splitter in (self.middle, self.bottom):
+            splitter.setChildrenCollapsible(False)
+            splitter.setHandleWidth(8)
+        central = QWidget()
+        central.setObjectName(names.CENTRAL)
+        column = QVBoxLayout(central)
+        column.setContentsMargins(10, 6, 10, 4)
+        column.setSpacing(7)
+        column.addWidget(self.top)
+        column.addWidget(self.message)
+        column.addWidget(self.sequence)
+        column.addWidget(self.middle, 1)
+        column.addWidget(self.status)
+        self.setCentralWidget(central)
+
+    def _place_action(self, action: QAction) -> None:
+        """Give an action its keys: those of the curve work only while the curve has the focus."""
+        narrow = action.shortcutContext() == Qt.ShortcutContext.WidgetWithChildrenShortcut
+        (self.curve if narrow else self).addAction(action)
+
+    def _connect(self) -> None:
+        self.session.changed.connect(self._on_document)
+        self.history.changed.connect(self._show_actions)
+        self.history.clean_changed.connect(self._show_title)
+        self.runner.delivered.connect(self._on_frame)
+        self.runner.failed.connect(self._on_failure)
+        self.runner.progress.connect(self.status.show_progress)
+        self.runner.busy.connect(self._on_busy)
+        self.autosave.failed.connect(self.say_error)
+
+        self.top.encoding_changed.connect(self._on_encoding)
+        self.top.head_chosen.connect(self.commands.show_head)
+        self.top.mask_changed.connect(self._on_mask)
+        self.top.scale_changed.connect(self._on_scale)
+        self.top.refused.connect(self.message.show_error)
+
+        self.sequence.text_changed.connect(self._on_text)
+        self.sequence.tokenizer_changed.connect(self.commands.set_tokenizer)
+        self.sequence.sample_chosen.connect(self._on_sample)
+        self.sequence.token_hovered.connect(self._on_token_hovered)
+        self.sequence.token_clicked.connect(self._on_token_clicked)
+
+        self.equation.cell_hovered.connect(self._on_cell_hovered)
+        self.equation.cell_pinned.connect(self._on_cell_pinned)
+        self.equation.viewport_changed.connect(self._request)
+        self.equation.layout_requested.connect(self.commands.set_layout)
+
+        self.curve.edit_previewed.connect(self._on_edit_previewed)
+        self.curve.edit_committed.connect(self._on_edit_committed)
+        self.curve.edit_cancelled.connect(self.history.cancel_preview)
+        self.curve.offset_hovered.connect(self._on_offset_hovered)
+        self.curve.tool_changed.connect(self._on_tool)
+        self.curve.hint_changed.connect(self.status.show_cell)
+        self.curve.refused.connect(self.message.show_error)
+
+        self.inspector.key_hovered.connect(self._on_key_hovered)
+        self.inspector.key_clicked.connect(self._on_key_clicked)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self.apply_theme)
+
+    # From the document to the picture
+
+    def _on_document(self, new: Document, old: Document) -> None:
+        if self.message.is_error and not new.same_but_view(old):
+            self.message.dismiss()  # what was wrong is being mended
+        if new.source is not old.source:
+            self._pinned = self._hovered = None
+        self._show_document(new)
+        self._request()
+
+    def _show_document(self, document: Document) -> None:
+        self.sequence.set_source(document.source)
+        self.top.set_document(document, self._heads(document))
+        self.equation.set_layout(document.view.layout)
+        self.equation.set_labels_shown(document.view.labels)
+        if self.curve.axis != document.view.curve_axis:
+            self.curve.axis = document.view.curve_axis
+        if self.frame is not None and self.frame.document.source is document.source:
+            self.curve.set_edit(document.edit.at(self.frame.inputs.heads, self.frame.n_key))
+        self._show_inspector()
+        self._show_actions()
+        self._show_title()
+
+    def _heads(self, document: Document) -> int:
+        same = self.frame is not None and self.frame.document.source is document.source
+        return self.frame.inputs.heads if same else document.heads
+
+    @Slot()
+    def _request(self, _viewport: object = None) -> None:
+        document = self.session.document
+        layout = document.view.layout
+        stages: tuple[Stage, ...] = (layout,) if layout in STAGES else STAGES
+        self.runner.submit(
+            FrameRequest(
+                document=document,
+                viewport=self.equation.viewport,
+                stages=stages,
+                device=self._device,
+                detail=not self.history.is_previewing,
+            )
+        )
+
+    @Slot(object)
+    def _on_frame(self, frame: Frame) -> None:
+        before, self.frame = self.frame, frame
+        document = frame.document
+        new_sequence = before is None or before.inputs is not frame.inputs
+        if new_sequence:
+            self.sequence.set_tokens(frame.inputs.tokens)
+            self.top.set_document(self.session.document, frame.inputs.heads)
+            if self._pinned is None:
+                # Something to look at: how the last query, which sees everything, spreads its attention.
+                self._pinned = (frame.n_query - 1, None)
+        if new_sequence or before.document.encoding is not document.encoding:
+            self.equation.set_formulas(_formulas(frame))
+            self.inspector.set_family(frame.encoding.title, frame.curves.buckets)
+        luts = palettes(document.view.terms_map, document.view.weights_map, self.theme.name)
+        self.equation.set_frame(frame, luts)
+        self.equation.set_pinned(self._pinned)
+        if "weights" in frame.tiles:
+            self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
+        self.curve.set_frame_curves(frame.curves, not frame.curves.visible[frame.curves.n :].any())
+        if new_sequence:
+            # The editor answers for the newest edit, of which this frame may be a picture or two behind.
+            self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
+        self._show_row()
+        self._show_state()
+        if frame.figures:
+            self.status.show_figures(frame.figures)
+        self._show_notes(frame.notes)
+
+    @Slot(object)
+    def _on_failure(self, error: Exception) -> None:
+        sentence = str(error) if isinstance(error, ViewerError) else f"Something went wrong: {error}"
+        if isinstance(self.session.document.source, TextSource) and self.frame is None:
+            self.sequence.set_problem(sentence)
+        self.say_error(sentence)
+
+    @Slot(bool)
+    def _on_busy(self, busy: bool) -> None:
+        if not busy:
+            self.status.show_progress(None)
+
+    def _show_notes(self, notes: tuple[str, ...]) -> None:
+        if notes != self._said_notes:
+            self._said_notes = notes
+            # The sentence that every typed text carries is in the help, not in the way.
+            telling = [note for note in notes if note not in self._plain_notes()]
+            if telling:
+                self.message.show_note(" ".join(telling))
+
+    def _plain_notes(self) -> tuple[str, ...]:
+        typed = isinstance(self.session.document.source, TextSource)
+        return self.frame.inputs.notes if typed and self.frame is not None else ()
+
+    # What is under the cursor
+
+    @property
+    def _shown_row(self) -> int | None:
+        if self._hovered is not None:
+            return self._hovered[0]
+        return None if self._pinned is None else self._pinned[0]
+
+    def _show_row(self) -> None:
+        """Show the row and the cell that are hovered, or else pinned, in strip, inspector and status line."""
+        frame = self.frame
+        row = self._shown_row
+        if frame is None or row is None or row >= frame.n_query:
+            self.inspector.set_cell(None)
+            self.inspector.set_row(None)
+            self.sequence.set_row(None)
+            return
+        labels = frame.inputs.tokens.labels
+        start = frame.inputs.query_start
+        line = frame.field.row(row)
+        key = self._shown_key(line.weight)
+        cell = frame.field.values(row, key)
+        self.sequence.set_row(row + start, line.weight, line.visible)
+        self.inspector.set_row(line, labels)
+        self.inspector.set_cell(cell, labels)
+        if self._hovered is not None:
+            edited = not self.session.document.edit.is_zero
+            self.status.show_cell(cell_line(cell, labels[row + start], labels[key], edited=edited))
+
+    def _shown_key(self, weight: np.ndarray) -> int:
+        for place in (self._hovered, self._pinned):
+            if place is not None:
+                return place[1] if place[1] is not None else int(np.nan_to_num(weight).argmax())
+        return 0
+
+    def _hover(self, cell: tuple[int, int] | None) -> None:
+        self._hovered = cell
+        self.sequence.set_current(None if cell is None else cell[1])
+        offset = (
+            None if cell is None or self.frame is None else cell[1] - cell[0] - self.frame.inputs.query_start
+        )
+        self.curve.set_offset(offset)
+        if cell is None:
+            self.status.show_cell("")
+        self._show_row()
+
+    @Slot(int, int)
+    def _on_cell_hovered(self, query: int, key: int) -> None:
+        self._hover(None if query < 0 else (query, key))
+
+    @Slot(int, int)
+    def _on_cell_pinned(self, query: int, key: int) -> None:
+        self._pinned = None if query < 0 else (query, None if key < 0 else key)
+        self._show_row()
+
+    @Slot(int)
+    def _on_token_hovered(self, token: int) -> None:
+        self._on_key_hovered(token)
+
+    @Slot(int)
+    def _on_token_clicked(self, token: int) -> None:
+        if self.frame is None:
+            return
+        query = token - self.frame.inputs.query_start
+        if query >= 0:
+            self._pinned = (query, None)
+            self.equation.set_pinned(self._pinned)
+            self._show_row()
+
+    @Slot(int)
+    def _on_key_hovered(self, key: int) -> None:
+        row = None if self._pinned is None else self._pinned[0]
+        cell = None if key < 0 or row is None else (row, key)
+        self.equation.set_cell(cell)
+        self._hover(cell)
+
+    @Slot(int)
+    def _on_key_clicked(self, key: int) -> None:
+        row = self._shown_row
+        if row is not None:
+            self._pinned = (row, key)
+            self.equation.set_pinned(self._pinned)
+            self._show_row()
+
+    @Slot(object)
+    def _on_offset_hovered(self, offset: int | None) -> None:
+        self.equation.set_offset(offset)
+        curves = None if self.frame is None else self.frame.curves
+        if offset is None or curves is None or abs(offset) >= curves.n:
+            self.status.show_cell("")
+            return
+        place = offset + curves.n - 1
+        edit = float(self.curve.edit[curves.head, place])
+        self.status.show_cell(offset_line(offset, float(curves.family[curves.head, place]), edit))
+
+    # What hands do
+
+    @Slot(object)
+    def _on_edit_previewed(self, values: np.ndarray) -> None:
+        document = self.session.document
+        self.history.preview(replace(document, edit=document.edit.updated(values)))
+
+    @Slot(object, str, object)
+    def _on_edit_committed(self, values: np.ndarray, name: str, merge_key: str | None) -> None:
+        document = self.session.document
+        edited = replace(document, edit=document.edit.updated(values))
+        if self.history.is_previewing:
+            self.history.preview(edited)
+            self.history.commit_preview(name)
+            self._request()  # once more, with the figures that a moving hand does without
+        else:
+            self.history.push(edited, name, merge_key)
+
+    @Slot(object)
+    def _on_encoding(self, spec: EncodingSpec) -> None:
+        document = self.session.document
+        same_family = spec.name == document.encoding.name
+        name = "Change encoding parameters" if same_family else f"Choose {spec.build().title}"
+        self.history.push(
+            replace(document, encoding=spec), name, f"encoding {spec.name}" if same_family else None
+        )
+
+    @Slot(str)
+    def _on_mask(self, mask: str) -> None:
+        self.history.push(
+            replace(self.session.document, mask=mask), "Change mask", f"mask {mask.partition(':')[0]}"
+        )
+
+    @Slot(object)
+    def _on_scale(self, scale: float | None) -> None:
+        self.history.push(replace(self.session.document, scale=scale), "Change scale")
+
+    @Slot(str)
+    def _on_text(self, text: str) -> None:
+        document = self.session.document
+        if isinstance(document.source, TextSource) and text != document.source.text:
+            self.history.push(
+                replace(document, source=replace(document.source, text=text)), "Type text", "text"
+            )
+
+    @Slot(str, str)
+    def _on_sample(self, text: str, tokenizer: str) -> None:
+        document = self.session.document
+        before = document.source if isinstance(document.source, TextSource) else TextSource("")
+        source = replace(before, text=text, tokenizer=tokenizer)
+        mask = (
+            document.mask if isinstance(document.mask, str) else "causal"
+        )  # a mask array fits one length only
+        self.files.forget_sequence()
+        self.history.push(replace(document, source=source, mask=mask), "Choose sample")
+
+    @Slot()
+    def _on_tool(self) -> None:
+        view = self.session.document.view
+        if self.curve.axis != view.curve_axis:
+            self.history.set_view(replace(view, curve_axis=self.curve.axis))
+        self._show_actions()
+
+    # What is said
+
+    def say_error(self, error: object) -> None:
+        """Show one sentence about what went wrong."""
+        self.message.show_error(str(error))
+
+    def say(self, sentence: str) -> None:
+        """Show one sentence that needs no answer."""
+        self.message.show_note(sentence)
+
+    def _show_state(self) -> None:
+        frame = self.frame
+        if frame is not None:
+            pooled = any(max(tile.cells_per_pixel) > 1 for tile in frame.tiles.values())
+            self.status.show_state(
+                frame.device,
+                frame.n_query,
+                frame.n_key,
+                frame.seconds,
+                "exact, pooled" if pooled else "exact",
+            )
+
+    @Slot()
+    def _show_title(self, _clean: bool = True) -> None:
+        self.setWindowModified(not self.history.clean)
+        self.setWindowTitle(f"{self.files.title}[*] — {PROGRAM}")
+
+    @Slot()
+    def _show_actions(self) -> None:
+        self.commands.show_states(self.actions_by_id)
+
+    # Theme, device, shape of the window
+
+    @property
+    def device(self) -> str:
+        """The device that is asked for; `frame.device` is the one that answered."""
+        return self._device
+
+    def set_device(self, device: str) -> None:
+        """Compute on `device` from now on."""
+        self._device = self.settings.device = device
+        self._said_notes = ()
+        self._request()
+
+    @Slot()
+    def apply_theme(self, _scheme: object = None) -> None:
+        """Take the colours of the chosen theme, or of the system's."""
+        chosen = self.settings.theme
+        dark = QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        self.theme = {"light": LIGHT, "dark": DARK}.get(chosen, DARK if dark else LIGHT)
+        application = QApplication.instance()
+        application.setPalette(application_palette(self.theme))
+        application.setStyleSheet(stylesheet(self.theme))
+        for part in (
+            self.top,
+            self.message,
+            self.sequence,
+            self.equation,
+            self.curve,
+            self.inspector,
+        ):
+            part.set_theme(self.theme)
+        draw_icons(self.actions_by_id, self.theme)
+        self.setWindowIcon(icon("app", self.theme))
+        if self.frame is not None:
+            self._on_frame(self.frame)
+
+    def toggle_inspector(self) -> None:
+        """Show or fold the inspector, whatever the width of the window suggests."""
+        self._inspector_asked = not self.inspector.isVisible()
+        view = self.session.document.view
+        self.history.set_view(replace(view, inspector=self._inspector_asked))
+        self._show_inspector()
+        self._show_actions()
+
+    def _show_inspector(self) -> None:
+        wanted = self.session.document.view.inspector
+        roomy = self.width() >= INSPECTOR_ROOM or self._inspector_asked is True
+        self.inspector.setVisible(wanted and roomy)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold the inspector where there is no room for it."""
+        super().resizeEvent(event)
+        self._show_inspector()
+        self._show_actions()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape gives up what is being opened, and closes a message."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.files.cancel()
+            self.message.dismiss()
+            return
+        super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Ask for sharper pictures on a screen with more pixels."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.DevicePixelRatioChange:
+            self._request()
+
+    def _restore_geometry(self) -> None:
+        geometry = self.settings.geometry
+        if geometry.isEmpty() or not self.restoreGeometry(geometry):
+            available = self.screen().availableGeometry()
+            self.resize(min(1440, available.width()), min(900, available.height()))
+        state = bytes(self.settings.state)
+        with contextlib.suppress(ValueError):
+            first, second = state.split(b"|", 1)
+            self.middle.restoreState(QByteArray.fromBase64(first))
+            self.bottom.restoreState(QByteArray.fromBase64(second))
+
+    # Files dropped on the window, and its end
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Accept a file from the desktop."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the first file that was dropped."""
+        local = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        if local:
+            event.acceptProposedAction()
+            self.files.open_path(Path(local[0]))
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask about unsaved work, then end every thread."""
+        if not self.files.may_discard():
+            event.ignore()
+            return
+        self.settings.geometry = self.saveGeometry()
+        state = b"|".join(bytes(each.saveState().toBase64()) for each in (self.middle, self.bottom))
+        self.settings.state = QByteArray(state)
+        self.settings.sync()
+        self.runner.close()
+        self.files.close()
+        self.autosave.close()
+        self.session.changed.disconnect()
+        event.accept()
+
+
+def _formulas(frame: Frame) -> dict[Stage, str]:
+    scale = frame.document.scale
+    if frame.inputs.q is None:
+        content = "log of given weights" if frame.inputs.row_sums is not None else "given scores"
+    elif scale is None:
+        content = "q·k / √d"
+    else:
+        content = "q·k" if scale == 1 else f"{scale:g} · q·k"
+    position = "b(j − i)" if frame.curves.exact else f"{frame.encoding.name}, from q and k"
+    return {
+        "content": content,
+        "positional": position,
+        "scores": "content + position",
+        "weights": "softmax over keys",
+    }
+
+
+def available_devices() -> list[tuple[str, str]]:
+    """Return (id, title) of what can compute here."""
+    return devices.available()

@@ -1,0 +1,432 @@
+"""Opening, saving and exporting: the questions asked on the way, and the work done away from the GUI thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace as changed
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QImage
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
+
+from relpos_viewer.app.autosave import Recovery
+from relpos_viewer.app.frames import Frame
+from relpos_viewer.app.jobs import Job, Jobs
+from relpos_viewer.app.opening import open_document
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.masks import parse_mask
+from relpos_viewer.document.document import Document
+from relpos_viewer.document.files import SUFFIX, save_session
+from relpos_viewer.export.arrays import EXPORTERS, Exporter, data, exporter_for, save_data
+from relpos_viewer.export.figures import FigureOptions, figure_bytes, save_figure
+from relpos_viewer.export.picture import Picture, picture
+from relpos_viewer.sources.contents import Question
+from relpos_viewer.sources.files import FILE_KINDS
+from relpos_viewer.views.dialogs import ExportFigureDialog, QuestionDialog
+
+if TYPE_CHECKING:
+    from relpos_viewer.views.main_window import MainWindow
+
+UNTITLED = "Untitled"
+
+
+class WindowFiles(QObject):
+    """The files of one window: where its session is saved, and every way in and out. GUI thread only."""
+
+    def __init__(self, window: MainWindow, path: str) -> None:
+        """`path` is what the first document was read from, "" for none."""
+        super().__init__(window)
+        self._window = window
+        self._jobs = Jobs(self)
+        self._jobs.changed.connect(self._on_job)
+        # Only a session is saved over; text and arrays are never written by Save.
+        self._session_path: Path | None = None
+        self._opened_name = ""
+        self._figure_dialog: ExportFigureDialog | None = None
+        if path:
+            self._took(Path(path))
+
+    @property
+    def title(self) -> str:
+        """What the window is called after."""
+        if self._session_path is not None:
+            return self._session_path.name
+        return self._opened_name or UNTITLED
+
+    def cancel(self) -> None:
+        """Give up what is being opened."""
+        self._jobs.cancel()
+
+    def close(self) -> None:
+        """Let files that are being written be finished."""
+        self._jobs.close()
+
+    def forget_sequence(self) -> None:
+        """The sequence no longer comes from a file."""
+        self._opened_name = ""
+
+    # New and open
+
+    def new(self) -> None:
+        """Begin again with the first example."""
+        if self.may_discard():
+            self._session_path, self._opened_name = None, ""
+            self._window.autosave.origin = ""
+            self._window.history.reset(Document.default())
+
+    def ask_open(self) -> None:
+        """Choose a file and open it."""
+        settings = self._window.settings
+        patterns = " ".join(f"*{suffix}" for kind in FILE_KINDS for suffix in kind.suffixes)
+        path, _ = QFileDialog.getOpenFileName(
+            self._window,
+            "Open",
+            str(settings.folder),
+            f"Texts, arrays and sessions ({patterns});;All files (*)",
+        )
+        if path:
+            self.open_path(Path(path))
+
+    def open_path(self, path: Path) -> None:
+        """Open a file; asks about unsaved work, and about what the file leaves open."""
+        if self.may_discard():
+            self._open(path, self._window.settings.answers(path), {})
+
+    def _open(self, path: Path, remembered: dict[str, str], answers: dict[str, str]) -> None:
+        base = self._window.session.document
+        self._jobs.start(
+            Job(
+                f"Opening {path.name}",
+                partial(open_document, path, base, {**remembered, **answers}),
+                partial(self._on_opened, path),
+                partial(self._on_open_failed, path, remembered, answers),
+            )
+        )
+
+    def _on_opened(self, path: Path, document: Document) -> None:
+        window = self._window
+        self._took(path)
+        window.settings.folder = path.parent
+        window.settings.add_recent(path)
+        window.message.dismiss()
+        window.history.reset(document)
+
+    def _took(self, path: Path) -> None:
+        is_session = path.suffix.lower() == SUFFIX
+        self._session_path = path if is_session else None
+        self._opened_name = "" if is_session else path.name
+        self._window.autosave.origin = str(path)
+
+    def _on_open_failed(
+        self, path: Path, remembered: dict[str, str], answers: dict[str, str], error: Exception
+    ) -> None:
+        window = self._window
+        if not isinstance(error, Question):
+            window.say_error(
+                error if isinstance(error, ViewerError) else f"{path.name} cannot be opened: {error}"
+            )
+            return
+        dialog = QuestionDialog(error, path.name, window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            answers = {**answers, error.option_name: dialog.answer()}
+            if dialog.remember():
+                window.settings.remember_answers(path, {**remembered, **answers})
+            self._open(path, remembered, answers)
+        dialog.deleteLater()
+
+    def fill_recent(self, menu) -> None:
+        """Fill the menu of recent files."""
+        menu.clear()
+        recent = self._window.settings.recent_files
+        for path in recent:
+            action = menu.addAction(Path(path).name.replace("&", "&&"))
+            action.setToolTip(path)
+            action.setData(path)
+        if recent:
+            menu.addSeparator()
+            clear = menu.addAction("Clear list")
+            clear.setData("")
+        menu.setEnabled(bool(recent))
+
+    @Slot(QAction)
+    def on_recent(self, action: QAction) -> None:
+        """Open the file of a recent entry, or forget them all."""
+        if action.data():
+            self.open_path(Path(action.data()))
+        else:
+            self._window.settings.clear_recent()
+
+    def offer_recovery(self, found: list[Recovery]) -> None:
+        """Ask whether to go on with the newest work that a crash left behind."""
+        window = self._window
+        for recovery in found[:1]:
+            name = Path(recovery.origin).name if recovery.origin else UNTITLED
+            box = QMessageBox(window)
+            box.setWindowTitle("Recover work")
+            box.setText(f"The program ended before “{name}” was saved. Go on with that work?")
+            recover = box.addButton("Recover", QMessageBox.ButtonRole.AcceptRole)
+            discard = box.addButton("Discard", QMessageBox.ButtonRole.DestructiveRole)
+            box.addButton("Later", QMessageBox.ButtonRole.RejectRole)
+            box.exec()
+            if box.clickedButton() is recover:
+                self._recover(recovery)
+            elif box.clickedButton() is discard:
+                recovery.discard()
+            box.deleteLater()
+
+    def _recover(self, recovery: Recovery) -> None:
+        window = self._window
+        try:
+            document = recovery.load()
+        except ViewerError as error:
+            window.say_error(error)
+            return
+        if recovery.origin:
+            self._took(Path(recovery.origin))
+        window.history.reset(document)
+        window.history.set_unclean()
+        window.autosave.save_now()
+        recovery.discard()
+
+    # Save
+
+    def save(self, after: Callable[[], None] | None = None) -> bool:
+        """Save the session, asking where when it has no file yet; False when that was cancelled."""
+        if self._session_path is None:
+            return self.save_as(after)
+        self._save_to(self._session_path, after)
+        return True
+
+    def save_as(self, after: Callable[[], None] | None = None) -> bool:
+        """Save the session under a name that is asked for; False when that was cancelled."""
+        window = self._window
+        stem = Path(self._opened_name).stem if self._opened_name else "attention"
+        start = self._session_path or Path(window.settings.folder) / f"{stem}{SUFFIX}"
+        path, _ = QFileDialog.getSaveFileName(window, "Save session", str(start), f"Sessions (*{SUFFIX})")
+        if not path:
+            return False
+        chosen = Path(path)
+        self._save_to(chosen if chosen.suffix.lower() == SUFFIX else Path(path + SUFFIX), after)
+        return True
+
+    def _save_to(self, path: Path, after: Callable[[], None] | None) -> None:
+        document = self._window.session.document
+        self._jobs.start(
+            Job(
+                f"Saving {path.name}",
+                partial(save_session, document, path),
+                partial(self._on_saved, path, document, after),
+                self._failed,
+                can_cancel=False,
+            )
+        )
+
+    def _on_saved(
+        self, path: Path, document: Document, after: Callable[[], None] | None, _result: object
+    ) -> None:
+        window = self._window
+        self._took(path)
+        window.settings.folder = path.parent
+        window.settings.add_recent(path)
+        if window.session.document.same_but_view(document):
+            window.history.set_clean()
+        window.say(f"Saved {path.name}.")
+        window._show_title()
+        if after is not None:
+            after()
+
+    def may_discard(self) -> bool:
+        """Ask what to do about unsaved work; False when the user wants to keep working on it."""
+        window = self._window
+        if window.history.clean:
+            return True
+        box = QMessageBox(window)
+        box.setWindowTitle("Unsaved work")
+        box.setText(f"“{self.title}” has changes that are not saved.")
+        box.setInformativeText("Save them in a session file?")
+        kinds = QMessageBox.StandardButton
+        box.setStandardButtons(kinds.Save | kinds.Discard | kinds.Cancel)
+        box.setDefaultButton(kinds.Save)
+        answer = box.exec()
+        box.deleteLater()
+        if answer == kinds.Discard:
+            return True
+        if answer == kinds.Save:
+            return self._save_now()
+        return False
+
+    def _save_now(self) -> bool:
+        """Save before the document goes away: at once, since nothing may happen in between."""
+        window = self._window
+        path = self._session_path
+        if path is None:
+            start = Path(window.settings.folder) / f"attention{SUFFIX}"
+            chosen, _ = QFileDialog.getSaveFileName(
+                window, "Save session", str(start), f"Sessions (*{SUFFIX})"
+            )
+            if not chosen:
+                return False
+            path = Path(chosen) if chosen.lower().endswith(SUFFIX) else Path(chosen + SUFFIX)
+        try:
+            save_session(window.session.document, path)
+        except ViewerError as error:
+            window.say_error(error)
+            return False
+        window.settings.add_recent(path)
+        window.history.set_clean()
+        return True
+
+    # Export
+
+    def export_figure(self) -> None:
+        """Open the dialog of figures."""
+        window = self._window
+        frame = window.frame
+        if frame is None:
+            return
+        if self._figure_dialog is not None:
+            self._figure_dialog.deleteLater()
+        caption = _picture(frame).caption
+        self._figure_dialog = ExportFigureDialog(caption, window.settings.figure, window.theme, window)
+        self._figure_dialog.save_requested.connect(self._on_save_figure)
+        self._figure_dialog.copy_requested.connect(self._copy_figure)
+        self._figure_dialog.open()
+
+    @Slot(object, str)
+    def _on_save_figure(self, options: FigureOptions, path: str) -> None:
+        dialog = self._figure_dialog
+        if dialog is not None:
+            self._window.settings.figure = dialog.state()
+        self._export(path, partial(save_figure, self._drawn(), self._looks(options), path), dialog)
+
+    def _export(
+        self, path: str, work: Callable[[], object], dialog: ExportFigureDialog | None = None
+    ) -> None:
+        name = Path(path).name
+        failed = self._failed if dialog is None else partial(self._failed_in, dialog)
+        self._jobs.start(
+            Job(f"Writing {name}", work, partial(self._on_exported, path, dialog), failed, can_cancel=False)
+        )
+
+    def _on_exported(self, path: str, dialog: ExportFigureDialog | None, _result: object) -> None:
+        self._window.settings.folder = Path(path).parent
+        self._window.say(f"Wrote {path}.")
+        if dialog is not None:
+            dialog.accept()
+
+    def copy_picture(self) -> None:
+        """Put the panels that are on show on the clipboard, as a picture."""
+        window = self._window
+        if window.frame is None:
+            return
+        layout = window.session.document.view.layout
+        panels = (layout,) if layout not in ("row", "grid") else FigureOptions().panels
+        self._copy_figure(FigureOptions(panels=panels, theme="light"))
+
+    @Slot(object)
+    def _copy_figure(self, options: FigureOptions) -> None:
+        if self._window.frame is None:
+            return
+        self._jobs.start(
+            Job(
+                "Copying the picture",
+                partial(figure_bytes, self._drawn(), self._looks(options)),
+                self._on_copied,
+                self._failed,
+            )
+        )
+
+    def _on_copied(self, png: bytes) -> None:
+        image = QImage()
+        image.loadFromData(png)
+        QGuiApplication.clipboard().setImage(image)
+        sentence = f"The picture is on the clipboard, {image.width()} × {image.height()} pixels."
+        if self._figure_dialog is not None and self._figure_dialog.isVisible():
+            self._figure_dialog.say_done(sentence)
+        else:
+            self._window.say(sentence)
+
+    def export_data(self) -> None:
+        """Write every number of every head."""
+        self._export_numbers("Export data", [each for each in EXPORTERS if not each.name.startswith("curve")])
+
+    def export_curve(self) -> None:
+        """Write the curve alone."""
+        self._export_numbers("Export curve", [each for each in EXPORTERS if each.name.startswith("curve")])
+
+    def _export_numbers(self, title: str, kinds: list[Exporter]) -> None:
+        window = self._window
+        frame = window.frame
+        if frame is None:
+            return
+        filters = {f"{each.title} (*{each.suffix})": each for each in kinds}
+        start = str(Path(window.settings.folder) / f"attention{kinds[0].suffix}")
+        path, chosen = QFileDialog.getSaveFileName(window, title, start, ";;".join(filters))
+        if not path:
+            return
+        kind = exporter_for(path)
+        if kind not in kinds:
+            kind = filters.get(chosen, kinds[0])
+            if not path.lower().endswith(kind.suffix):
+                path += kind.suffix
+        self._export(path, partial(_save_numbers, frame, path, kind))
+
+    def _drawn(self) -> Picture:
+        frame = self._window.frame
+        assert frame is not None
+        return _picture(frame)
+
+    def _looks(self, options: FigureOptions) -> FigureOptions:
+        """Return the options with the colours, limits and axis that are on the screen."""
+        frame = self._window.frame
+        assert frame is not None
+        view = self._window.session.document.view
+        return changed(
+            options,
+            terms_map=view.terms_map,
+            weights_map=view.weights_map,
+            levels={stage: tile.levels for stage, tile in frame.tiles.items()},
+            reduce=view.reduce,
+            curve_axis=view.curve_axis,
+        )
+
+    # What is said
+
+    def _failed(self, error: Exception) -> None:
+        self._window.say_error(error if isinstance(error, ViewerError) else f"That did not work: {error}")
+
+    def _failed_in(self, dialog: ExportFigureDialog, error: Exception) -> None:
+        dialog.say(str(error))
+
+    @Slot(str)
+    def _on_job(self, title: str) -> None:
+        self._window.status.show_work(title)
+
+
+def _picture(frame: Frame) -> Picture:
+    document = frame.document
+    return picture(
+        frame.inputs,
+        frame.encoding,
+        scale=document.scale,
+        mask=parse_mask(document.mask),
+        edit=document.edit.at(frame.inputs.heads, frame.n_key),
+        head=frame.curves.head,
+        field=frame.field,
+        curves=frame.curves,
+    )
+
+
+def _save_numbers(frame: Frame, path: str, kind: Exporter) -> None:
+    document = frame.document
+    numbers = data(
+        frame.inputs,
+        frame.encoding,
+        scale=document.scale,
+        mask=parse_mask(document.mask),
+        edit=None if document.edit.is_zero else document.edit.at(frame.inputs.heads, frame.n_key),
+    )
+    save_data(numbers, path, kind)
