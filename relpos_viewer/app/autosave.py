@@ -152,7 +152,7 @@ class Autosave(QObject):
 
     def _on_changed(self, new: Document, old: Document) -> None:
         # Not restarted by further changes: a copy is due some seconds after the first of them.
-        if not self._timer.isActive() and not new.same_but_view(old):
+        if not self._timer.isActive():
             self._timer.start()
 
     @Slot(bool)

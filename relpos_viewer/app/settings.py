@@ -94,7 +94,7 @@ class Settings:
         """Put `path` first; a path that was there before moves."""
         full = _full(path)
         others = [other for other in self._remembered() if other != full]
-        self._set_list("recent", [full, *others][:RECENT_LIMIT])
+        self._set_list("recent", [full, *others])
 
     def clear_recent(self) -> None:
         """Forget all recent files."""
@@ -155,15 +155,10 @@ def _full(path: str | os.PathLike[str]) -> str:
     return os.path.abspath(path)  # noqa: PTH100
 
 
+# os.path instead of Path: these never raise, whatever stands in a damaged path or on the way to it.
 def _is_file(path: str) -> bool:
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):  # no permission on the way there; a NUL in a damaged path
-        return False
+    return os.path.isfile(path)  # noqa: PTH113
 
 
 def _is_folder(path: str) -> bool:
-    try:
-        return Path(path).is_dir()
-    except (OSError, ValueError):
-        return False
+    return os.path.isdir(path)  # noqa: PTH112

@@ -82,6 +82,14 @@ def test_a_drag_under_way_is_in_the_copy(qtbot, running, folder):
     qtbot.waitUntil(lambda: bool(copies(folder)) and load_session(copies(folder)[0]) == shown)
 
 
+def test_a_drag_that_took_long_is_written_once_it_ends(qtbot, running, folder):
+    running.history.preview(EDITED)
+    qtbot.wait(40)  # the copy was due while the drag was no change yet
+    assert not folder.exists()
+    running.history.commit_preview("Drag")
+    qtbot.waitUntil(lambda: len(copies(folder)) == 1)
+
+
 def test_nothing_is_written_while_nothing_is_unsaved(qtbot, running, folder):
     running.history.set_view(View(layout="grid"))
     running.history.reset(EDITED)
@@ -105,6 +113,7 @@ def test_a_clean_exit_leaves_nothing(qtbot, running, folder):
     running.autosave.close()
     running.autosave.close()
     running.edit("after the end")
+    qtbot.wait(40)
     running.history.set_clean()
     qtbot.wait(40)
     assert list(folder.iterdir()) == []

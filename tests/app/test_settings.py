@@ -46,7 +46,7 @@ def test_the_users_settings_lie_in_the_users_folder(own_settings):
 DAMAGE = {
     "noise": b"\x00\xff\xfe[[[=\n=\n",
     "wrong kinds": (
-        b"[General]\ntheme=7, 8\ndevice=@Variant(\\0\\0)\nfolder=@Invalid()\nrecent=[1\nanswers={}\n"
+        b"[General]\ntheme=@Variant(\\0\\0)\ndevice=7, 8\nfolder=@Invalid()\nrecent=a, b\nanswers={}\n"
         b"[window]\ngeometry=text\nstate=1, 2\n"
     ),
     "json of wrong kinds": (
