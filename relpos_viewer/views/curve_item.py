@@ -1,0 +1,443 @@
+"""The picture inside the curve editor's axes: one graphics item that paints everything and owns nothing else.
+
+What seldom changes (shades, grid, the other heads) is kept as a pixmap; what follows the hand is painted anew each
+time. Coordinates are pixels of the view box, so that offsets, pointers and strokes meet exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPixmap
+
+from relpos_viewer.app.frames import CurveSet
+from relpos_viewer.core.brush import Reach
+from relpos_viewer.views.curve_lines import Thinning, band, runs, span, stroke
+from relpos_viewer.views.curve_scale import PlotMap, value_ticks
+from relpos_viewer.views.theme import LIGHT, Theme
+
+# Points are drawn one by one where they stand at least this far apart.
+POINT_SPACING = 9.0
+# Bucket stripes narrower than this would only be noise.
+STRIPE_WIDTH = 3.0
+# Distance of the label from its point, and of everything from the edges.
+LABEL_GAP = 12.0
+EDGE = 4.0
+
+LabelPart = tuple[str, str]
+"""Text and its role: "strong", "plain" or "muted"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What the hand is at.
+
+    Attributes:
+        focus: the offset that is hovered, dragged or shown from outside.
+        label: what is written beside it.
+        reach: the offsets that a drag would move, or moves.
+        selected: (low, high) offsets chosen by click or keyboard.
+        anchors: offsets that bound a bend, while the tool for it is chosen.
+        grabbed: whether the focus is in hand.
+        all_heads: whether the other heads move too.
+    """
+
+    focus: int | None = None
+    label: tuple[LabelPart, ...] = ()
+    reach: Reach | None = None
+    selected: tuple[int, int] | None = None
+    anchors: tuple[int, ...] = ()
+    grabbed: bool = False
+    all_heads: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What is drawn: the curves of a frame and the edit as it stands under the hand."""
+
+    curves: CurveSet
+    edit: np.ndarray
+    future_masked: bool
+    total: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        head = self.curves.head
+        object.__setattr__(self, "total", self.curves.family[head] + self.edit[head])  # [2n−1]
+
+    @property
+    def edited(self) -> np.ndarray:
+        """Where the selected head has an edit, bool [2n−1]."""
+        return self.edit[self.curves.head] != 0
+
+
+class CurveItem(pg.GraphicsObject):
+    """Paints curves, shades, marks and the label. The plot tells it what and where."""
+
+    def __init__(self, parent: pg.GraphicsObject) -> None:
+        super().__init__()
+        self.setParentItem(parent)
+        self._map: PlotMap | None = None
+        self._shown: Shown | None = None
+        self._marks = Marks()
+        self._theme = LIGHT
+        self._thinning: Thinning | None = None
+        self._ground: QPixmap | None = None
+
+    def set_map(self, plot: PlotMap | None) -> None:
+        """Take new axes or a new size."""
+        if plot != self._map:
+            self.prepareGeometryChange()
+            self._map, self._thinning, self._ground = plot, None, None
+            self.update()
+
+    def set_shown(self, shown: Shown | None) -> None:
+        """Take new curves, or only a new edit."""
+        before, self._shown = self._shown, shown
+        if shown is None or before is None or shown.total.shape != before.total.shape:
+            self._thinning = None
+        if self._changes_ground(before, shown):
+            self._ground = None
+        self.update()
+
+    def set_marks(self, marks: Marks) -> None:
+        """Take a new place of the hand."""
+        if marks.all_heads != self._marks.all_heads:
+            self._ground = None
+        self._marks = marks
+        self.update()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take new colours."""
+        self._theme, self._ground = theme, None
+        self.update()
+
+    @staticmethod
+    def _changes_ground(before: Shown | None, shown: Shown | None) -> bool:
+        if before is None or shown is None:
+            return True
+        old, new = before.curves, shown.curves
+        # Each frame brings a new CurveSet, but the arrays in it stay the same objects while only the edit changes.
+        kept = all(
+            getattr(old, name) is getattr(new, name) for name in ("family", "buckets", "beyond", "visible")
+        )
+        if not kept or old.head != new.head or before.future_masked != shown.future_masked:
+            return True
+        others = (head for head in range(len(shown.edit)) if head != new.head)
+        return not all(np.array_equal(before.edit[head], shown.edit[head]) for head in others)
+
+    def boundingRect(self) -> QRectF:
+        """The whole plot."""
+        m = self._map
+        return QRectF() if m is None else QRectF(m.left, m.top, m.width, m.height)
+
+    def paint(self, painter: QPainter, *_: object) -> None:
+        """Draw the ground, the curve, and where the hand is."""
+        if self._map is None or self._shown is None:
+            return
+        if self._thinning is None:
+            self._thinning = Thinning.of(self._map, self._shown.curves.n)
+        ratio = painter.device().devicePixelRatioF()
+        if self._ground is None or self._ground.devicePixelRatio() != ratio:
+            self._ground = self._painted_ground(ratio, painter.font())
+        painter.drawPixmap(self.boundingRect().topLeft(), self._ground)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_reach(painter)
+        self._paint_selection(painter)
+        self._paint_spread(painter)
+        self._paint_ghost(painter)
+        self._paint_curve(painter)
+        self._paint_focus(painter)
+
+    # The ground: everything that stays while the hand moves.
+
+    def _painted_ground(self, ratio: float, font: QFont) -> QPixmap:
+        m, shown = self._map, self._shown
+        pixmap = QPixmap(max(1, round(m.width * ratio)), max(1, round(m.height * ratio)))
+        pixmap.setDevicePixelRatio(ratio)
+        pixmap.fill(QColor(self._theme.card))
+        painter = QPainter(pixmap)
+        painter.translate(-m.left, -m.top)
+        painter.setFont(font)
+        self._paint_buckets(painter)
+        self._paint_grid(painter)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        self._paint_others(painter)
+        self._paint_beyond(painter)
+        self._paint_masked(painter)
+        if not shown.curves.exact:
+            painter.setPen(QColor(self._theme.muted))
+            note = "mean ± spread; your edit acts as an added bias"
+            painter.drawText(self.boundingRect().adjusted(8, 5, -8, -5), Qt.AlignmentFlag.AlignLeft, note)
+        painter.end()
+        return pixmap
+
+    def _paint_buckets(self, painter: QPainter) -> None:
+        buckets = self._shown.curves.buckets
+        if buckets is None:
+            return
+        middle = len(buckets) // 2
+        edges = np.concatenate([[0], np.flatnonzero(np.diff(buckets)) + 1, [len(buckets)]])
+        # A bucket of one offset needs no shade to show what belongs to it.
+        wide = [(low, high) for low, high in pairwise(edges) if high - low > 1]
+        stripe = QColor(self._theme.grid)
+        stripe.setAlphaF(0.5)
+        for low, high in wide[::2]:
+            rect = span(self._map, int(low) - middle, int(high) - 1 - middle)
+            if rect.width() >= STRIPE_WIDTH:
+                painter.fillRect(rect, stripe)
+
+    def _paint_grid(self, painter: QPainter) -> None:
+        m = self._map
+        low, high = m.values
+        painter.setPen(QPen(QColor(self._theme.grid), 1))
+        right = m.left + m.width
+        for value in value_ticks(low, high, m.height)[1]:
+            y = float(np.floor(m.y(value))) + 0.5
+            painter.drawLine(QPointF(m.left, y), QPointF(right, y))
+        painter.setPen(QPen(QColor(self._theme.border), 1))
+        y = float(np.floor(m.y(0.0))) + 0.5
+        painter.drawLine(QPointF(m.left, y), QPointF(right, y))
+        x = float(np.floor(m.x(0))) + 0.5
+        painter.drawLine(QPointF(x, m.top), QPointF(x, m.top + m.height))
+
+    def _paint_others(self, painter: QPainter) -> None:
+        curves, edit = self._shown.curves, self._shown.edit
+        colour = QColor(self._theme.accent if self._marks.all_heads else self._theme.faint)
+        colour.setAlphaF(0.5 if self._marks.all_heads else 0.6)
+        for head in range(len(edit)):
+            if head != curves.head:
+                total = curves.family[head] + edit[head]
+                stroke(painter, self._map, self._thinning.x, self._thinning.line(total), QPen(colour, 1.2))
+
+    def _paint_beyond(self, painter: QPainter) -> None:
+        beyond = self._shown.curves.beyond
+        if beyond is None:
+            return
+        shade = QColor(self._theme.muted)
+        shade.setAlphaF(0.28)
+        for rect in self._spans(beyond & self._shown.curves.visible):
+            painter.fillRect(rect, QColor(self._theme.card))
+            painter.fillRect(rect, QBrush(shade, Qt.BrushStyle.BDiagPattern))
+            self._write_across(painter, rect, ("beyond drawn range", "beyond"), Qt.AlignmentFlag.AlignBottom)
+
+    def _paint_masked(self, painter: QPainter) -> None:
+        shade = QColor(self._theme.mask)
+        shade.setAlphaF(0.85)
+        zero = float(self._map.x(0))
+        for rect in self._spans(~self._shown.curves.visible):
+            painter.fillRect(rect, shade)
+            if rect.left() < zero:
+                words = ("past: masked", "masked")
+            elif self._shown.future_masked:
+                words = ("future: masked (causal)", "future: masked\n(causal)", "future:\nmasked\n(causal)")
+            else:
+                words = ("future: masked", "masked")
+            self._write_across(painter, rect, words, self._free_end(rect))
+
+    def _free_end(self, rect: QRectF) -> Qt.AlignmentFlag:
+        """The end of a strip that is farther from the curve in it."""
+        middle = self._shown.curves.n - 1
+        offset = int(np.clip(round(self._map.offset(rect.center().x())), -middle, middle))
+        low = self._point(offset).y() > rect.center().y()
+        return Qt.AlignmentFlag.AlignTop if low else Qt.AlignmentFlag.AlignBottom
+
+    def _spans(self, flags: np.ndarray) -> list[QRectF]:
+        middle = len(flags) // 2
+        rects = [span(self._map, low - middle, high - middle) for low, high in runs(flags)]
+        return [rect for rect in rects if rect.width() >= 1]
+
+    def _write_across(
+        self, painter: QPainter, rect: QRectF, words: tuple[str, ...], where: Qt.AlignmentFlag
+    ) -> None:
+        """Write the longest of `words` that fits the width, or the longest that fits the height, upright."""
+        painter.setPen(QColor(self._theme.muted))
+        metrics = QFontMetricsF(painter.font())
+        widths = [max(map(metrics.horizontalAdvance, text.splitlines())) for text in words]
+        inner = rect.adjusted(6, 10, -6, -10)
+        for text, width in zip(words, widths, strict=True):
+            if width <= inner.width():
+                painter.drawText(inner, int(Qt.AlignmentFlag.AlignHCenter | where), text)
+                return
+        for text, width in zip(words, widths, strict=True):
+            if width <= inner.height() and metrics.height() <= rect.width() - 2:
+                painter.save()
+                painter.translate(rect.center())
+                painter.rotate(-90)
+                upright = QRectF(-rect.height() / 2, -rect.width() / 2, rect.height(), rect.width())
+                painter.drawText(upright, int(Qt.AlignmentFlag.AlignCenter), text)
+                painter.restore()
+                return
+
+    # What follows the hand.
+
+    def _paint_reach(self, painter: QPainter) -> None:
+        """Shade the offsets that move with the hand, the darker the more they do."""
+        reach, m = self._marks.reach, self._map
+        if reach is None:
+            return
+        n = self._shown.curves.n
+        share = np.zeros(2 * n + 1, np.float32)  # [2n−1] and a 0 beyond each end
+        share[reach.columns + 1] = reach.weights
+        pixels = int(np.ceil(m.width))
+        offsets = m.scale.inverse(m.place(m.left + np.arange(pixels) + 0.5))  # [pixels]
+        at = np.clip(np.rint(offsets) + n, 0, 2 * n).astype(np.int64)
+        strength = share[at]  # [pixels]
+        top = 0.30 if self._theme.dark else 0.20
+        alpha = np.where(strength > 0, 0.04 + (top - 0.04) * strength, 0) * (
+            1.25 if self._marks.grabbed else 1
+        )
+        accent = QColor(self._theme.accent)
+        row = np.empty((1, pixels, 4), np.uint8)
+        row[0, :] = (accent.red(), accent.green(), accent.blue(), 0)
+        row[0, :, 3] = np.rint(alpha * 255)
+        image = QImage(row.data, pixels, 1, 4 * pixels, QImage.Format.Format_RGBA8888)
+        painter.drawImage(QRectF(m.left, m.top, pixels, m.height), image)
+
+    def _paint_selection(self, painter: QPainter) -> None:
+        if self._marks.selected is None:
+            return
+        low, high = self._marks.selected
+        rect, m = span(self._map, low, high), self._map
+        accent = QColor(self._theme.accent)
+        bar = QRectF(rect.left(), m.top + m.height - 3, max(rect.width(), 5.0), 3)
+        if rect.width() < 5:
+            bar.moveCenter(QPointF(rect.center().x(), bar.center().y()))
+        painter.fillRect(bar, accent)
+        if low < high:
+            accent.setAlphaF(0.35)
+            painter.setPen(QPen(accent, 1))
+            painter.drawLine(rect.topLeft(), rect.bottomLeft())
+            painter.drawLine(rect.topRight(), rect.bottomRight())
+
+    def _paint_spread(self, painter: QPainter) -> None:
+        curves, edit = self._shown.curves, self._shown.edit
+        if curves.low is None or curves.high is None:
+            return
+        colour = QColor(self._theme.accent)
+        colour.setAlphaF(0.16)
+        added = edit[curves.head]
+        low = self._thinning.line(curves.low + added)
+        high = self._thinning.line(curves.high + added)
+        band(painter, self._map, self._thinning.x, np.fmin(low, high), np.fmax(low, high), colour)
+
+    def _paint_ghost(self, painter: QPainter) -> None:
+        """The family's own curve, dashed, wherever the edit hides it."""
+        edited = self._shown.edited
+        if not edited.any():
+            return
+        wide = edited.copy()  # one offset more on each side, so that ghost and curve meet
+        wide[1:] |= edited[:-1]
+        wide[:-1] |= edited[1:]
+        family = np.where(wide, self._shown.curves.family[self._shown.curves.head], np.nan)
+        pen = QPen(QColor(self._theme.muted), 1.4)
+        pen.setDashPattern([4.0, 3.0])
+        stroke(painter, self._map, self._thinning.x, self._thinning.line(family), pen)
+
+    def _paint_curve(self, painter: QPainter) -> None:
+        m, thin, shown = self._map, self._thinning, self._shown
+        line = thin.line(shown.total)
+        visible = thin.any(shown.curves.visible)
+        pen = QPen(QColor(self._theme.accent), 2.2)
+        pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        hidden = ~visible
+        hidden[1:] |= ~visible[:-1]
+        hidden[:-1] |= ~visible[1:]
+        pale = QColor(self._theme.accent)
+        pale.setAlphaF(0.45)
+        stroke(painter, m, thin.x, np.where(hidden, line, np.nan), QPen(pale, 1.2))
+        stroke(painter, m, thin.x, np.where(visible, line, np.nan), pen)
+        if not thin.dense and len(thin.x) > 1:
+            self._paint_points(painter, line, visible)
+
+    def _paint_points(self, painter: QPainter, line: np.ndarray, visible: np.ndarray) -> None:
+        """A dot for each offset that has room: hollow as the family gives it, filled where you edited."""
+        thin = self._thinning
+        gaps = np.diff(thin.x)
+        room = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0])) >= POINT_SPACING
+        edited = self._shown.edited[thin.first : thin.last + 1]
+        accent, card = QColor(self._theme.accent), QColor(self._theme.card)
+        y = self._map.y(line)
+        for chosen, brush in ((~edited, card), (edited, accent)):
+            painter.setPen(QPen(accent, 1.5))
+            painter.setBrush(brush)
+            for k in np.flatnonzero(room & chosen & visible & np.isfinite(y)):
+                painter.drawEllipse(QPointF(thin.x[k], y[k]), 3.1, 3.1)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_focus(self, painter: QPainter) -> None:
+        marks, m, theme = self._marks, self._map, self._theme
+        middle = self._shown.curves.n - 1
+        accent, card = QColor(theme.accent), QColor(theme.card)
+        for anchor in marks.anchors:
+            centre = self._point(anchor)
+            size = 6.5 if anchor == marks.focus else 5.0
+            painter.setPen(QPen(accent, 1.8))
+            painter.setBrush(card)
+            painter.drawRect(QRectF(centre.x() - size, centre.y() - size, 2 * size, 2 * size))
+        if marks.focus is None or not -middle <= marks.focus <= middle:
+            return
+        centre = self._point(marks.focus)
+        hairline = QColor(accent)
+        hairline.setAlphaF(0.4)
+        painter.setPen(QPen(hairline, 1))
+        painter.drawLine(QPointF(centre.x(), m.top), QPointF(centre.x(), m.top + m.height))
+        painter.setPen(QPen(card, 2))
+        painter.setBrush(accent)
+        painter.drawEllipse(centre, 6.5, 6.5)
+        self._paint_label(painter, centre)
+
+    def _point(self, offset: int) -> QPointF:
+        """Pixel of the curve at an offset; at the middle of the plot when it has no value there."""
+        m = self._map
+        value = self._shown.total[offset + self._shown.curves.n - 1]
+        y = (
+            float(np.clip(m.y(value), m.top, m.top + m.height))
+            if np.isfinite(value)
+            else m.top + m.height / 2
+        )
+        return QPointF(float(m.x(offset)), y)
+
+    def _paint_label(self, painter: QPainter, point: QPointF) -> None:
+        parts = self._marks.label
+        if not parts:
+            return
+        plain, strong = QFont(painter.font()), QFont(painter.font())
+        strong.setWeight(QFont.Weight.DemiBold)
+        fonts = {"strong": strong, "plain": plain, "muted": plain}
+        colours = {"strong": self._theme.text, "plain": self._theme.text, "muted": self._theme.muted}
+        widths = [QFontMetricsF(fonts[role]).horizontalAdvance(text) for text, role in parts]
+        height = QFontMetricsF(strong).height() + 8
+        rect = self.label_rect(point, sum(widths) + 16, height)
+        background = QColor(self._theme.card)
+        background.setAlphaF(0.94)
+        painter.setPen(QPen(QColor(self._theme.border), 1))
+        painter.setBrush(background)
+        painter.drawRoundedRect(rect, 5, 5)
+        x = rect.left() + 8
+        for (text, role), width in zip(parts, widths, strict=True):
+            painter.setFont(fonts[role])
+            painter.setPen(QColor(colours[role]))
+            painter.drawText(
+                QRectF(x, rect.top(), width + 1, height), int(Qt.AlignmentFlag.AlignVCenter), text
+            )
+            x += width
+        painter.setFont(plain)
+
+    def label_rect(self, point: QPointF, width: float, height: float) -> QRectF:
+        """Return where a label of this size hides least of the curve: over the point, under it, or at an edge of
+        the plot; always whole inside."""
+        plot = self.boundingRect().adjusted(EDGE, EDGE, -EDGE, -EDGE)
+        left = min(max(point.x() - width / 2, plot.left()), max(plot.right() - width, plot.left()))
+        tops = (point.y() - LABEL_GAP - height, point.y() + LABEL_GAP, plot.top(), plot.bottom() - height)
+        rects = [
+            QRectF(left, top, width, height) for top in tops if plot.top() <= top <= plot.bottom() - height
+        ]
+        x, y = self._thinning.x, self._map.y(self._thinning.line(self._shown.total))
+        beside = (x >= left) & (x <= left + width)
+        y = np.append(y[beside], point.y())
+        return min(rects, key=lambda rect: np.count_nonzero((y > rect.top() - 3) & (y < rect.bottom() + 3)))
