@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.sources.contents import Choices, Contents
+from relpos_viewer.sources.contents import Choices, Contents, Question, in_memory
 from relpos_viewer.sources.numpyfile import read_npy, read_npz
 from relpos_viewer.sources.safetensorsfile import read_safetensors
 from relpos_viewer.sources.tables import read_table
@@ -63,8 +63,22 @@ def _contents(path: Path) -> Contents:
             raise ViewerError(
                 f"{path.name} is larger than a learned table can be; keep the part to be drawn."
             )
-        return read_table(path.read_bytes(), path.name, Choices(column="1"))
+        return _rows_of_numbers(path)
     raise ViewerError(f"{path.name} is no file of tables; give one of {', '.join(TABLE_SUFFIXES)}.")
+
+
+def _rows_of_numbers(path: Path) -> Contents:
+    try:
+        contents = read_table(path.read_bytes(), path.name, Choices())
+    except Question:  # which column holds the tokens: none of them has to
+        return Contents()
+    if contents.tokens is None:
+        return contents
+    try:
+        column = np.array([[float(text)] for text in contents.tokens.texts])  # [row, 1]
+    except ValueError:
+        return Contents()
+    return Contents(arrays={"array": in_memory(column)})
 
 
 def _few(names: dict[str, object]) -> str:

@@ -116,8 +116,8 @@ class EncodingForm(QWidget):
             self._editors[parameter.name] = editor
         # The old rows may be the sender of the signal that led here.
         self._column.replaceWidget(self._rows, rows)
+        self._rows.setParent(None)
         self._rows.deleteLater()
-        self._rows.hide()
         self._rows = rows
         self._defaults.setVisible(bool(family.parameters))
 

@@ -68,6 +68,7 @@ class Inspector(QFrame):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._hint)
         self._stack.addWidget(self._page())
+        self._show_cell()
 
     # What is shown
 

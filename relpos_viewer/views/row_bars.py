@@ -114,6 +114,10 @@ class RowBars(QWidget):
         weights = np.nan_to_num(np.where(self._row.visible, self._row.weight, -1.0)[first:last], nan=2.0)
         return int(first + weights.argmax())
 
+    def ticks(self) -> tuple[list[str], list[str]]:
+        """Return the numbers on the axes of the terms and of the weights."""
+        return _ticks(self._terms), _ticks(self._weights)
+
     def sizeHint(self) -> QSize:
         """Return the size the sketch of the window gives it."""
         return QSize(306, 230)

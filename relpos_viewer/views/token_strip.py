@@ -63,6 +63,7 @@ class TokenStrip(QAbstractScrollArea):
         self._max_lines = 2
         self._query: int | None = None
         self._current: int | None = None
+        self._pointed = False  # the pointer is here: nothing may scroll away under it
         self._weights: np.ndarray | None = None
         self._visible: np.ndarray | None = None
         self._lut: np.ndarray | None = None
@@ -80,6 +81,7 @@ class TokenStrip(QAbstractScrollArea):
             self._query = self._current = self._weights = self._visible = self._codes = None
         self._labels = labels
         self._measure()
+        self._describe()
 
     def set_row(
         self, query: int | None, weights: np.ndarray | None = None, visible: np.ndarray | None = None
@@ -94,7 +96,7 @@ class TokenStrip(QAbstractScrollArea):
         moved = query != self._query
         self._query, self._weights, self._visible = query, weights, visible
         self._quantise()
-        if moved and query is not None and not self.viewport().underMouse():
+        if moved and query is not None and not self._pointed:
             self.ensure_visible(query)
         self._describe()
         self.viewport().update()
@@ -290,6 +292,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Report the token under the pointer, once."""
+        self._pointed = True
         token = self.token_at(event.position().toPoint())
         self._hover(None if token < 0 else token)
 
@@ -302,6 +305,7 @@ class TokenStrip(QAbstractScrollArea):
     def viewportEvent(self, event: QEvent) -> bool:
         """Report that the pointer left; show a token's words as its tooltip."""
         if event.type() == QEvent.Type.Leave:
+            self._pointed = False
             self._hover(None)
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             token = self.token_at(event.pos())
