@@ -65,13 +65,15 @@ class AxisLabels:
         return ticks(self.span, self.cell, min(upright, lying) if self._may_stand else lying, index)
 
     def regular(self) -> list[Label]:
-        """The labels of all ticks."""
+        """The labels of the ticks. One that was pushed inwards at an end may leave no room for its neighbour."""
         shown, rotated = self.ticks, self.rotated
         room = max(shown.step * self.cell - 4, 16.0)
-        labels = []
+        labels: list[Label] = []
         for index in shown.indices:
             text = self.texts[index] if shown.tokens and index < len(self.texts) else str(index)
-            labels.append(self._label(index, text, room, rotated, self.metrics))
+            label = self._label(index, text, room, rotated, self.metrics)
+            if not labels or not labels[-1].box.intersects(label.box):
+                labels.append(label)
         return labels
 
     def brought_out(self, index: int, bold: QFontMetricsF) -> Label | None:

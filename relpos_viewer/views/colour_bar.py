@@ -214,7 +214,7 @@ class ColourBar(QWidget):
         if levels.scale == "linear" and levels.low < 0 < levels.high:
             wanted.append(0.0)
         kept: list[Tick] = []
-        for value in (*wanted, *levels.ticks(max(int(length // 34), 2))):
+        for value in (*wanted, *levels.ticks(max(int(length // (34 if lying else 22)), 2))):
             fraction, text = float(levels.fraction(value)), short(value)
             size = metrics.horizontalAdvance(text) if lying else metrics.height()
             # Labels at the ends of the strip are pushed inwards.

@@ -19,6 +19,9 @@ _PLUS, _SOFTMAX = 26, 58
 
 _ROW_GAP = 12
 
+_SMALLEST = {"row": QSize(160, 180), "grid": QSize(230, 150)}
+"""Smallest cards with a picture of 60 pixels: tall ones have their colour bar below, wide ones beside it."""
+
 
 def equation_places(layout: str, size: QSize) -> tuple[list[QRect], list[QRect]]:
     """Rectangles of the four cards, and of +, = and softmax, in a widget of `size`; alone, each card takes it all."""
@@ -45,6 +48,11 @@ def equation_places(layout: str, size: QSize) -> tuple[list[QRect], list[QRect]]
         ]
         return cards, signs
     return [QRect(0, 0, width, height)] * 4, [QRect()] * 3
+
+
+def smallest_size(layout: str) -> QSize:
+    """The size below which something would be cut."""
+    return equation_size(layout, _SMALLEST.get(layout, _SMALLEST["row"]))
 
 
 def equation_size(layout: str, card: QSize) -> QSize:

@@ -14,7 +14,7 @@ from relpos_viewer.app.frames import Viewport
 from relpos_viewer.core.field import STAGES, Stage
 from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.views import names
-from relpos_viewer.views.equation_layout import OperatorSign, equation_places, equation_size
+from relpos_viewer.views.equation_layout import OperatorSign, equation_places, equation_size, smallest_size
 from relpos_viewer.views.matrix_overlay import Cell
 from relpos_viewer.views.matrix_range import MatrixRange
 from relpos_viewer.views.matrix_view import MatrixView, TileLike
@@ -183,7 +183,7 @@ class EquationRow(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Room for the smallest cards."""
-        return equation_size(self._layout_name, self.views["content"].minimumSizeHint())
+        return smallest_size(self._layout_name)
 
     def _label(self) -> None:
         if self._tokens is None:

@@ -166,10 +166,6 @@ class MatrixView(QFrame):
         """A comfortable card."""
         return QSize(310, 380)
 
-    def minimumSizeHint(self) -> QSize:
-        """The smallest card on which nothing overlaps."""
-        return QSize(150, 150)
-
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Lay the parts out anew."""
         super().resizeEvent(event)
