@@ -91,6 +91,7 @@ class CurveEditor(QFrame):
 
         self._curves: CurveSet | None = None
         self._future_masked = False
+        self._beyond_rule = ""
         self._document_edit: np.ndarray | None = None
         self._edit = np.zeros((1, 1), np.float32)
         self._gesture: VerticalDrag | Stroke | None = None
@@ -134,13 +135,18 @@ class CurveEditor(QFrame):
         for part in (self.tools, self.plot, self.entry):
             part.set_theme(theme)
 
-    def set_frame_curves(self, curves: CurveSet, causal_future_masked: bool) -> None:
+    def set_frame_curves(self, curves: CurveSet, causal_future_masked: bool, beyond_rule: str = "") -> None:
         """Show the curves of a frame; the edit too, unless `set_edit` or the hand knows a newer one.
 
         A gesture goes on while frames of the same head and shape arrive, and is cancelled by any other.
+
+        Args:
+            curves: what the frame found.
+            causal_future_masked: whether what is masked on the right is masked because it is the future.
+            beyond_rule: how the curve goes on where `curves.beyond`, a word such as "hold".
         """
         before, self._curves = self._curves, curves
-        self._future_masked = causal_future_masked
+        self._future_masked, self._beyond_rule = causal_future_masked, beyond_rule
         same_shape = before is not None and before.edit.shape == curves.edit.shape
         same_visible = same_shape and np.array_equal(before.visible, curves.visible)
         if not same_shape or before.head != curves.head:
@@ -418,7 +424,7 @@ class CurveEditor(QFrame):
             return
         middle = self._curves.n - 1
         low, high = self.selection or (-middle, middle)
-        total = Shown(self._curves, self._edit, self._future_masked).total[low + middle : high + middle + 1]
+        total = (self._curves.family + self._edit)[self._curves.head, low + middle : high + middle + 1]
         known = np.isfinite(total)
         QGuiApplication.clipboard().setText(write_table(np.arange(low, high + 1)[known], total[known]))
 
@@ -560,7 +566,7 @@ class CurveEditor(QFrame):
 
     def _refresh(self) -> None:
         if self._curves is not None:
-            self.plot.item.set_shown(Shown(self._curves, self._edit, self._future_masked))
+            self.plot.item.set_shown(Shown(self._curves, self._edit, self._future_masked, self._beyond_rule))
             self._refresh_marks()
 
     def _refresh_marks(self) -> None:

@@ -27,6 +27,20 @@ STRIPE_WIDTH = 3.0
 # Distance of the label from its point, and of everything from the edges.
 LABEL_GAP = 12.0
 EDGE = 4.0
+# Every so many pixels it is asked whether a label would hide the curve.
+LABEL_SAMPLE = 4.0
+
+# Where a label may go from its point: across and down, the earlier the better.
+SIDES = {
+    "over": (0, -1),
+    "under": (0, 1),
+    "over left": (-1, -1),
+    "over right": (1, -1),
+    "under left": (-1, 1),
+    "under right": (1, 1),
+    "left": (-1, 0),
+    "right": (1, 0),
+}
 
 LabelPart = tuple[str, str]
 """Text and its role: "strong", "plain" or "muted"."""
@@ -57,11 +71,19 @@ class Marks:
 
 @dataclass(frozen=True, eq=False)
 class Shown:
-    """What is drawn: the curves of a frame and the edit as it stands under the hand."""
+    """What is drawn.
+
+    Attributes:
+        curves: the curves of a frame.
+        edit: Δ [head, 2n−1] as it stands under the hand.
+        future_masked: whether what is masked on the right is masked because it is the future.
+        beyond_rule: how the curve goes on past its drawn range, a word.
+    """
 
     curves: CurveSet
     edit: np.ndarray
     future_masked: bool
+    beyond_rule: str = ""
     total: np.ndarray = field(init=False)
 
     def __post_init__(self) -> None:
@@ -86,6 +108,7 @@ class CurveItem(pg.GraphicsObject):
         self._theme = LIGHT
         self._thinning: Thinning | None = None
         self._ground: QPixmap | None = None
+        self._side = "over"
 
     def set_map(self, plot: PlotMap | None) -> None:
         """Take new axes or a new size."""
@@ -124,7 +147,8 @@ class CurveItem(pg.GraphicsObject):
         kept = all(
             getattr(old, name) is getattr(new, name) for name in ("family", "buckets", "beyond", "visible")
         )
-        if not kept or old.head != new.head or before.future_masked != shown.future_masked:
+        words = (before.future_masked, before.beyond_rule) == (shown.future_masked, shown.beyond_rule)
+        if not kept or not words or old.head != new.head:
             return True
         others = (head for head in range(len(shown.edit)) if head != new.head)
         return not all(np.array_equal(before.edit[head], shown.edit[head]) for head in others)
@@ -219,10 +243,14 @@ class CurveItem(pg.GraphicsObject):
             return
         shade = QColor(self._theme.muted)
         shade.setAlphaF(0.28)
+        rule = self._shown.beyond_rule
+        words = ("beyond drawn range", "beyond\ndrawn\nrange")
+        if rule:
+            words = (f"beyond drawn range: {rule}", f"beyond\ndrawn\nrange:\n{rule}")
         for rect in self._spans(beyond & self._shown.curves.visible):
             painter.fillRect(rect, QColor(self._theme.card))
             painter.fillRect(rect, QBrush(shade, Qt.BrushStyle.BDiagPattern))
-            self._write_across(painter, rect, ("beyond drawn range", "beyond"), Qt.AlignmentFlag.AlignBottom)
+            self._write_across(painter, rect, words, self._free_end(rect))
 
     def _paint_masked(self, painter: QPainter) -> None:
         shade = QColor(self._theme.mask)
@@ -333,7 +361,7 @@ class CurveItem(pg.GraphicsObject):
         wide[1:] |= edited[:-1]
         wide[:-1] |= edited[1:]
         family = np.where(wide, self._shown.curves.family[self._shown.curves.head], np.nan)
-        pen = QPen(QColor(self._theme.muted), 1.4)
+        pen = QPen(QColor(self._theme.muted), 1.6)
         pen.setDashPattern([4.0, 3.0])
         stroke(painter, self._map, self._thinning.x, self._thinning.line(family), pen)
 
@@ -429,15 +457,24 @@ class CurveItem(pg.GraphicsObject):
         painter.setFont(plain)
 
     def label_rect(self, point: QPointF, width: float, height: float) -> QRectF:
-        """Return where a label of this size hides least of the curve: over the point, under it, or at an edge of
-        the plot; always whole inside."""
+        """Return where a label of this size goes: near its point and whole inside the plot, where it hides least of
+        the curve. It stays on its side of the point until another one is clearly better: labels must not dance."""
         plot = self.boundingRect().adjusted(EDGE, EDGE, -EDGE, -EDGE)
-        left = min(max(point.x() - width / 2, plot.left()), max(plot.right() - width, plot.left()))
-        tops = (point.y() - LABEL_GAP - height, point.y() + LABEL_GAP, plot.top(), plot.bottom() - height)
-        rects = [
-            QRectF(left, top, width, height) for top in tops if plot.top() <= top <= plot.bottom() - height
-        ]
         x, y = self._thinning.x, self._map.y(self._thinning.line(self._shown.total))
-        beside = (x >= left) & (x <= left + width)
-        y = np.append(y[beside], point.y())
-        return min(rects, key=lambda rect: np.count_nonzero((y > rect.top() - 3) & (y < rect.bottom() + 3)))
+        rects, hidden = {}, {}
+        for side, (across, down) in SIDES.items():
+            left = point.x() + across * (width / 2 + LABEL_GAP) - width / 2
+            top = point.y() + down * (height / 2 + LABEL_GAP) - height / 2
+            if across == 0:
+                left = min(max(left, plot.left()), max(plot.right() - width, plot.left()))
+            rect = QRectF(left, top, width, height)
+            if plot.contains(rect) or side == "over":
+                inside = np.interp(np.arange(left, left + width, LABEL_SAMPLE), x, y)
+                covers = np.count_nonzero((inside > top - 3) & (inside < top + height + 3))
+                rects[side], hidden[side] = rect, covers + (not plot.contains(rect)) * 10**6
+        best = min(hidden, key=hidden.get)
+        if self._side not in hidden or hidden[self._side] > hidden[best] + 4:
+            self._side = best
+        rect = rects[self._side]
+        rect.moveTop(min(max(rect.top(), plot.top()), max(plot.bottom() - height, plot.top())))
+        return rect
