@@ -156,7 +156,7 @@ def _to_json(document: Document, arrays: dict[str, np.ndarray]) -> bytes:
         text = msgspec.json.encode(_File(FORMAT, VERSION, record), enc_hook=_python_scalar)
         # What cannot be read again must not replace a file that can (NaN in a colour limit, say).
         msgspec.json.decode(text, type=_File)
-    except (UnicodeEncodeError, OverflowError, TypeError, msgspec.MsgspecError) as error:
+    except (UnicodeEncodeError, TypeError, msgspec.MsgspecError) as error:
         raise ViewerError(f"This document cannot be saved: {error}.") from error
     return msgspec.json.format(text, indent=1)
 
