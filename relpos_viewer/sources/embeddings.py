@@ -57,11 +57,12 @@ def text_inputs(tokens: Tokens, heads: int = 4, dim: int = 32, seed: int = 0) ->
     rows = {name: row for row, name in enumerate(distinct)}
     index = torch.tensor([rows[name] for name in names])  # [n]
     e = torch.from_numpy(np.stack([_embedding(name) for name in distinct]))  # [distinct, D]
-    w_q, w_k, w_v = (
-        torch.stack(w) for w in zip(*(_projections(h, dim, seed) for h in range(heads)), strict=True)
-    )
-    # Distinct tokens are projected once and then copied: the same token has the same vector to the last bit.
-    q, k, v = ((e @ w)[:, index] for w in (w_q, w_k, w_v))  # [head, n, d]
+    w = torch.stack([torch.stack(_projections(head, dim, seed)) for head in range(heads)])  # [head, 3, D, d]
+    # Distinct tokens are projected once and then copied: the same token has the same vector to the last bit. One
+    # product for all heads, because starting a parallel one costs more than these small sums.
+    x = (e @ w.permute(2, 1, 0, 3).flatten(1))[index]  # [n, 3·head·d]
+    q, k, v = x.unflatten(1, (3, heads, dim)).permute(1, 2, 0, 3).contiguous()  # [head, n, d] each
+    w_q, w_k = w[:, 0].contiguous(), w[:, 1].contiguous()  # [head, D, d]
     return AttentionInputs(
         tokens,
         q=q,

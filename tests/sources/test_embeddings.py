@@ -109,12 +109,15 @@ def test_bytes_and_numbers_are_told_apart_by_value_alone() -> None:
 def test_two_thousand_tokens_take_no_time_when_their_spellings_are_known() -> None:
     tokens = tokenize(" ".join(f"word{index % 700}" for index in range(2048)))
     text_inputs(tokens)
-    times = []
-    for _ in range(5):
-        start = time.perf_counter()
+    # Work is counted, not waiting for a processor that others use.
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        start = time.thread_time()
         text_inputs(tokens)
-        times.append(time.perf_counter() - start)
-    assert min(times) < 0.05
+        assert time.thread_time() - start < 0.05
+    finally:
+        torch.set_num_threads(threads)
 
 
 @pytest.mark.parametrize(
