@@ -59,6 +59,8 @@ def test_showing_what_was_just_typed_leaves_the_caret(panel, qtbot):
     assert panel.editor.textCursor().position() == 8
     panel.set_source(TextSource("zero one two three"))  # an undo elsewhere: the caret stays by its word
     assert panel.editor.textCursor().position() == 13
+    panel.set_source(TextSource("zero one two three four"))
+    assert panel.editor.textCursor().position() == 13
 
 
 @pytest.mark.parametrize(

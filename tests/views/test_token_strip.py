@@ -211,6 +211,11 @@ def test_two_thousand_tokens_keep_two_lines_and_scroll_to_the_query(long_strip):
     assert 0 <= long_strip.chip_rect(0).top() < height
 
 
+def test_chips_leave_room_for_the_scroll_bar(long_strip):
+    assert long_strip.verticalScrollBar().isVisible()
+    assert max(long_strip.chip_rect(token).right() for token in range(2048)) < long_strip.viewport().width()
+
+
 def test_painting_many_tokens_touches_only_those_that_can_be_seen(long_strip, monkeypatch):
     asked = []
     colours = TokenStrip.chip_colours
