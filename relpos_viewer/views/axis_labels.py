@@ -82,7 +82,7 @@ class AxisLabels:
             return None
         text = self.texts[index]
         room = self.size.width() - GAP if self.axis == "query" else self.size.width() / 2
-        if not self.ticks.tokens:
+        if not self.ticks.tokens and text != str(index):
             both = f"{index} {text}"
             text = both if bold.horizontalAdvance(both) <= room else str(index)
         return self._label(index, text, room, self.rotated, bold)

@@ -83,6 +83,8 @@ class MatrixView(QFrame):
         self._range = range_
         self._theme = LIGHT
         self._cell: tuple[int, int] | None = None
+        self._labels: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+        self._labels_shown = True
         title, self._formula_text = TITLES[stage]
         self.setProperty("card", True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -131,9 +133,14 @@ class MatrixView(QFrame):
 
     def set_labels(self, queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
         """Take a label for every row and column."""
-        self.query_axis.set_labels(queries)
-        self.key_axis.set_labels(keys)
-        self._arrange()
+        self._labels = (queries, keys)
+        self._show_labels()
+
+    def set_labels_shown(self, shown: bool) -> None:
+        """Write the tokens along the sides, or only their indices."""
+        if shown != self._labels_shown:
+            self._labels_shown = shown
+            self._show_labels()
 
     def set_cell(self, cell: tuple[int, int] | None) -> None:
         """Put the crosshair on (query, key)."""
@@ -215,6 +222,13 @@ class MatrixView(QFrame):
         """The whole line of the title counts as the title."""
         if event.position().y() < self.canvas.y():
             self.stage_requested.emit()
+
+    def _show_labels(self) -> None:
+        for axis, labels in zip((self.query_axis, self.key_axis), self._labels, strict=True):
+            axis.set_labels(
+                labels if self._labels_shown else tuple(str(index) for index in range(len(labels)))
+            )
+        self._arrange()
 
     def _paint_axis_names(self, painter: QPainter) -> None:
         """Say in the corner between the axes which is i and which is j, where there is room."""
