@@ -71,8 +71,9 @@ class MessageBar(QFrame):
         """Return the sentence that is shown, or was shown last."""
         return self._text.text()
 
+    @property
     def is_error(self) -> bool:
-        """Return whether an error is shown."""
+        """Whether an error is shown."""
         return self._error
 
     def set_theme(self, theme: Theme) -> None:

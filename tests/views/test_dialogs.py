@@ -319,12 +319,12 @@ def test_a_note_never_takes_the_place_of_an_error_but_an_error_does(bar):
     bar.show_note("first")
     bar.show_error("second")
     bar.show_note("third")
-    assert (bar.text(), bar.is_error()) == ("second", True)
+    assert (bar.text(), bar.is_error) == ("second", True)
     bar.show_error("fourth")
     assert bar.text() == "fourth"
     bar.dismiss()
     bar.show_note("fifth")
-    assert (bar.text(), bar.is_error()) == ("fifth", False)
+    assert (bar.text(), bar.is_error) == ("fifth", False)
     bar.dismiss()
 
 
