@@ -117,11 +117,6 @@ class EquationRow(QWidget):
         for stage, formula in formulas.items():
             self.views[stage].set_formula(formula)
 
-    def set_labels_shown(self, shown: bool) -> None:
-        """Write the tokens along the matrices, or only their indices."""
-        for view in self.views.values():
-            view.set_labels_shown(shown)
-
     def set_layout(self, layout: str) -> None:
         """Arrange the matrices in one of `LAYOUTS`."""
         if layout != self._layout_name:

@@ -83,8 +83,6 @@ class MatrixView(QFrame):
         self._range = range_
         self._theme = LIGHT
         self._cell: tuple[int, int] | None = None
-        self._labels: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
-        self._labels_shown = True
         title, self._formula_text = TITLES[stage]
         self.setProperty("card", True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -133,14 +131,9 @@ class MatrixView(QFrame):
 
     def set_labels(self, queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
         """Take a label for every row and column."""
-        self._labels = (queries, keys)
-        self._show_labels()
-
-    def set_labels_shown(self, shown: bool) -> None:
-        """Write the tokens along the sides, or only their indices."""
-        if shown != self._labels_shown:
-            self._labels_shown = shown
-            self._show_labels()
+        self.query_axis.set_labels(queries)
+        self.key_axis.set_labels(keys)
+        self._arrange()
 
     def set_cell(self, cell: tuple[int, int] | None) -> None:
         """Put the crosshair on (query, key)."""

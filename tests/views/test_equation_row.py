@@ -241,6 +241,17 @@ def test_focus_goes_from_card_to_card_and_is_seen(row, qtbot):
         assert (picture(after) != quiet).any()
 
 
+@pytest.mark.parametrize("n", [5, 200])
+def test_positions_can_take_the_place_of_tokens(row, n):
+    row.set_frame(frame(n, n), palettes("auto", "auto", "light"))
+    row.set_labels_shown(False)
+    row.set_cell((3, 4))
+    axis = row.views["content"].key_axis
+    assert all(label.text == str(label.index) for label in axis.labels_on_show)
+    row.set_labels_shown(True)
+    assert "w4" in next(label.text for label in axis.labels_on_show if label.index == 4)
+
+
 def test_the_theme_reaches_every_part(row):
     row.set_theme(LIGHT)
     light = [picture(row.views["content"].query_axis), picture(row.views["content"].bar)]

@@ -271,17 +271,6 @@ def test_many_cells_are_labelled_by_round_indices_and_the_cell_under_the_pointer
     assert "523 w523" in [label.text for label in view.key_axis.labels_on_show]
 
 
-@pytest.mark.parametrize("n", [5, 1000])
-def test_indices_can_take_the_place_of_tokens(qtbot, n):
-    view = make(qtbot, n, n, labels=tuple(f"w{i}" for i in range(n)))
-    view.set_labels_shown(False)
-    view.set_cell((3, 4))
-    for axis in (view.query_axis, view.key_axis):
-        assert all(label.text == str(label.index) for label in axis.labels_on_show)
-    view.set_labels_shown(True)
-    assert any(label.text.endswith("w3") for label in view.query_axis.labels_on_show) or n > 9
-
-
 # ---- the card
 
 
