@@ -216,13 +216,6 @@ class MatrixView(QFrame):
         if event.position().y() < self.canvas.y():
             self.stage_requested.emit()
 
-    def _show_labels(self) -> None:
-        for axis, labels in zip((self.query_axis, self.key_axis), self._labels, strict=True):
-            axis.set_labels(
-                labels if self._labels_shown else tuple(str(index) for index in range(len(labels)))
-            )
-        self._arrange()
-
     def _paint_axis_names(self, painter: QPainter) -> None:
         """Say in the corner between the axes which is i and which is j, where there is room."""
         corner = QRect(
