@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Any
 
 from relpos_viewer import __version__
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.options import document_from_options, figure_options, refuse
 
 if TYPE_CHECKING:
-    from relpos_viewer.document.document import Document, EncodingSpec, TextSource, View
-    from relpos_viewer.export.figures import FigureOptions
     from relpos_viewer.sources.contents import Question
 
 PROGRAM = "relpos-viewer"
@@ -35,12 +34,8 @@ COMMANDS = {
     "encodings": "list the position encodings and their parameters",
 }
 
-# Options of typed text, which arrays from a file have no use for.
-TEXT_OPTIONS = ("tokenizer", "heads", "dim", "seed")
 # Options of the picture, which files of numbers have no use for.
-FIGURE_OPTIONS = ("panels", "size", "dpi", "cmap", "title", "theme")
-# Answers to what a file leaves open; keywords of `sources.files.load`.
-ANSWERS = ("column", "order", "role", "mask_true", "batch", "array", "labels")
+FIGURE_OPTIONS = ("panels", "size", "dpi", "title", "theme")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -68,7 +63,12 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(arguments: list[str]) -> int:
-    command = arguments[0] if arguments and arguments[0] in COMMANDS else "window"
+    first = arguments[0] if arguments else ""
+    command = first if first in COMMANDS else "window"
+    if command == "window" and not first.startswith("-") and not Path(first).exists():
+        close = difflib.get_close_matches(first, COMMANDS, n=1, cutoff=0.7)
+        if close:
+            raise ViewerError(f"{first} does not exist; did you mean the command {close[0]}?")
     parser = PARSERS[command]()
     rest = arguments if command == "window" else arguments[1:]
     options, unknown = parser.parse_known_args(_joined(rest))
@@ -106,7 +106,9 @@ class _Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> Any:
-        raise ViewerError(f"{message}; see {self.prog} --help.")
+        # Values that are refused here name their option themselves.
+        own = re.fullmatch(r"argument [^:]+: (--\S+ must .*)", message)
+        raise ViewerError(own[1] if own else f"{message}; see {self.prog} --help.")
 
 
 def _window_parser() -> argparse.ArgumentParser:
@@ -281,158 +283,6 @@ def _raising(read: Callable[[str], Any]) -> Callable[[str], Any]:
     return reader
 
 
-# --- what it makes ----------------------------------------------------------------------------------
-
-
-def document_from_options(options: argparse.Namespace) -> Document:
-    """The document that the options describe; window and `render` share it.
-
-    Raises:
-        Question: a file can be read in more than one way and no option settles it.
-        ViewerError: options that do not go together, or a value that cannot be.
-    """
-    from relpos_viewer.document.document import Document, replace
-
-    given = [name for name in ("file", "text", "ids") if getattr(options, name) is not None]
-    if len(given) > 1:
-        words = {"file": "a file", "text": "--text", "ids": "--ids"}
-        raise ViewerError(f"{words[given[0]]} and {words[given[1]]} are two sequences; give one.")
-    default = Document.default()
-    if options.file is not None:
-        document = _from_file(options, default)
-    else:
-        document = replace(default, source=_typed(options, default.source))
-        _refuse(options, ANSWERS, "there is no file")
-    changes: dict[str, Any] = {"view": _view(options, document.view)}
-    if options.encoding is not None:
-        changes["encoding"] = encoding_spec(options.encoding)
-    if options.mask is not None:
-        from relpos_viewer.core.masks import parse_mask
-
-        changes["mask"] = parse_mask(options.mask).spec
-    if options.scale is not None:
-        changes["scale"] = options.scale
-    document = replace(document, **changes)
-    if options.head is not None:
-        from relpos_viewer.export.picture import check_head
-
-        check_head(options.head, document.heads)
-    return document
-
-
-def _typed(options: argparse.Namespace, before: TextSource) -> TextSource:
-    """`before` with the text, tokenizer and sizes that the options name."""
-    from relpos_viewer.document.document import replace
-
-    changes = {name: value for name in TEXT_OPTIONS if (value := getattr(options, name)) is not None}
-    if options.ids is not None:
-        if options.tokenizer not in (None, "integers"):
-            raise ViewerError(
-                f"--ids are integers, so --tokenizer {options.tokenizer} does not fit them; leave it out."
-            )
-        changes |= {"text": options.ids.replace(",", " "), "tokenizer": "integers"}
-    elif options.text is not None:
-        changes["text"] = options.text
-    return replace(before, **changes)
-
-
-def _from_file(options: argparse.Namespace, default: Document) -> Document:
-    from relpos_viewer.app.opening import open_document
-    from relpos_viewer.document.document import EncodingSpec, TextSource, replace
-
-    path = Path(options.file)
-    if not path.exists() and (close := difflib.get_close_matches(options.file, COMMANDS, n=1)):
-        raise ViewerError(f"{path} does not exist; did you mean the command {close[0]}?")
-    answers = {name: value for name in ANSWERS if (value := getattr(options, name)) is not None}
-    document = open_document(path, replace(default, source=_typed(options, default.source)), answers)
-    if isinstance(document.source, TextSource):
-        return replace(document, source=_typed(options, document.source))  # a session's text too
-    _refuse(options, TEXT_OPTIONS, f"{path.name} has its own heads")
-    if document.source.arrays and path.suffix.lower() != ".relpos":
-        # Arrays are shown as they are: nothing is added or hidden that nobody asked for.
-        document = replace(document, encoding=EncodingSpec("none"), mask="none")
-    return document
-
-
-def _refuse(options: argparse.Namespace, names: Sequence[str], reason: str) -> None:
-    for name in names:
-        if getattr(options, name) is not None:
-            raise ViewerError(f"--{name.replace('_', '-')} has nothing to act on: {reason}; leave it out.")
-
-
-def encoding_spec(text: str) -> EncodingSpec:
-    """Read ``name:key=value,…`` into what a document holds.
-
-    Raises:
-        ViewerError: for an unknown name or parameter, with the nearest one, or a value outside its domain.
-    """
-    from relpos_viewer.core.encodings import parse_encoding
-    from relpos_viewer.document.document import EncodingSpec
-
-    built = parse_encoding(text)
-    written = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
-    return EncodingSpec(built.name, {name: built.values[name] for name in built.values if name in written})
-
-
-def _view(options: argparse.Namespace, view: View) -> View:
-    from relpos_viewer.document.document import replace
-
-    changes: dict[str, Any] = {} if options.head is None else {"head": options.head}
-    if options.cmap is not None:
-        from relpos_viewer.export.appearance import AUTO, colour_map
-
-        names = [name.strip() for name in options.cmap.split(",")]
-        if len(names) > 2:
-            raise ViewerError(
-                f"--cmap takes one colour map, or two for terms and weights, not “{options.cmap}”."
-            )
-        maps = [colour_map(name) if name != AUTO else None for name in names]
-        if len(names) == 2:
-            changes |= {"terms_map": names[0], "weights_map": names[1]}
-        elif maps[0] is not None:
-            for_terms = str(maps[0].category) in ("diverging", "cyclic")
-            changes["terms_map" if for_terms else "weights_map"] = names[0]
-    return replace(view, **changes)
-
-
-def parse_size(text: str) -> tuple[float, float | None, str]:
-    """Read ``WxH``, or ``W`` alone, with a unit px (default), mm, cm or in: width, height or None, unit.
-
-    Raises:
-        ViewerError: when `text` is no size.
-    """
-    match = re.fullmatch(r"([\d.]+)(?:\s*[x×*]\s*([\d.]+))?\s*(px|mm|cm|in|)", text.strip().lower())
-    try:
-        width, height = float(match[1]), float(match[2]) if match[2] else None  # type: ignore[index]
-    except (TypeError, ValueError):
-        raise ViewerError(f"--size must be like 1600x900, 180x120mm or 7x3in, not “{text}”.") from None
-    unit = match[3] or "px"  # type: ignore[index]
-    if unit == "cm":
-        width, height, unit = 10 * width, None if height is None else 10 * height, "mm"
-    return width, height, unit
-
-
-def _figure_options(options: argparse.Namespace, document: Document) -> FigureOptions:
-    from relpos_viewer.export.figures import FigureOptions, parse_panels
-
-    view = document.view
-    changes: dict[str, Any] = {
-        "terms_map": view.terms_map,
-        "weights_map": view.weights_map,
-        "reduce": view.reduce,
-        "curve_axis": view.curve_axis,
-        "labels": view.labels,
-    }
-    if options.panels is not None:
-        changes["panels"] = parse_panels(options.panels)
-    if options.size is not None:
-        changes["width"], changes["height"], changes["unit"] = parse_size(options.size)
-    for name in ("dpi", "title", "theme"):
-        if getattr(options, name) is not None:
-            changes[name] = getattr(options, name)
-    return FigureOptions(**changes)
-
-
 # --- the commands -----------------------------------------------------------------------------------
 
 
@@ -454,7 +304,7 @@ def _render(options: argparse.Namespace) -> int:
         known = [each.suffixes[0] for each in FORMATS] + [each.suffix for each in EXPORTERS] + [SUFFIX]
         raise ViewerError(f"'{out}' does not say what to write; end its name in one of {', '.join(known)}.")
     if kind is None:
-        _refuse(options, [name for name in FIGURE_OPTIONS if name != "cmap"], f"{out.name} is no figure")
+        refuse(options, FIGURE_OPTIONS, f"{out.name} is no figure")
     if (
         options.file is not None
         and out.exists()
@@ -463,7 +313,7 @@ def _render(options: argparse.Namespace) -> int:
     ):
         raise ViewerError(f"'{out}' is the file that is read; write to another one.")
     document = document_from_options(options)
-    figure = _figure_options(options, document) if kind is not None else None
+    figure = figure_options(options, document) if kind is not None else None
     if out.suffix.lower() == SUFFIX:
         save_session(document, out)
         return 0
@@ -499,17 +349,38 @@ def _render(options: argparse.Namespace) -> int:
 
 
 def _info(options: argparse.Namespace) -> int:
-    from relpos_viewer.sources.files import describe, load
+    from relpos_viewer.sources.files import describe
 
     about = describe(options.file)
-    if about["kind"] == "session":
-        about |= _about_session(options.file)
-    elif about["kind"] == "text":
-        from relpos_viewer.sources.text import tokenize
-
-        about["tokens"] = len(tokenize(load(options.file).text or "", "words"))
-    _print(json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False))
+    about |= _about_session(options.file) if about["kind"] == "session" else _about_sequence(options)
+    text = json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False)
+    # Shapes on one line.
+    _print(re.sub(r"\[\s+(\d+(?:,\s+\d+)*)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text))
     return 0
+
+
+def _about_sequence(options: argparse.Namespace) -> dict[str, Any]:
+    """How many tokens and heads the file gives, or the question that has to be answered first."""
+    from relpos_viewer.app.opening import open_document
+    from relpos_viewer.document.document import Document
+    from relpos_viewer.sources.build import inputs_for
+    from relpos_viewer.sources.contents import Question
+
+    answers = {} if options.column is None else {"column": options.column}
+    try:
+        document = open_document(options.file, Document.default(), answers)
+    except Question as question:
+        name = f"--{question.option_name.replace('_', '-')}"
+        return {"question": str(question), "option": name, "values": [value for value, _ in question.options]}
+    inputs = inputs_for(document.source)
+    if not getattr(document.source, "arrays", None):
+        return {"tokens": inputs.n_key}
+    return {
+        "tokens": inputs.n_key,
+        "queries": inputs.n_query,
+        "heads": inputs.heads,
+        "notes": list(inputs.notes),
+    }
 
 
 def _about_session(path: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ SIDE_NAME = 1.35
 SIGN, SOFTMAX, NO_SIGN = 2.4, 4.7, 1.7
 CURVE_HEIGHT = 12.5  # of the curve panel, at least
 LEAST_CURVE = 24.0  # its width, at least
+LEAST_EM = 4.0  # pixels; smaller letters cannot be read
 LEAST_SIDE = 5.0  # of a matrix; below that it shows nothing
 
 EQUATION = {
@@ -115,7 +116,7 @@ def arrange(request: Request, ruler: Ruler) -> Layout:
             tried += [_try(request, ruler, each, beside=True) for each in rows]
         layout = max(tried, key=lambda one: one.side)
     narrow = layout.curve is not None and layout.curve.w < LEAST_CURVE * layout.em
-    if layout.side < LEAST_SIDE * layout.em or narrow:
+    if layout.side < LEAST_SIDE * layout.em or narrow or layout.em < LEAST_EM:
         parts = [f"{count} matrices"] if count else []
         parts += ["the curve"] if request.curve else []
         raise ViewerError(
