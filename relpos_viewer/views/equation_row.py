@@ -98,9 +98,9 @@ class EquationRow(QWidget):
 
     @property
     def viewport(self) -> Viewport:
-        """The part on show, and the device pixels of one panel."""
+        """The part to show, beyond the last cell when that is everything, and the device pixels of one panel."""
         shown = self._layout_name if self._layout_name in self.views else "content"
-        return Viewport(self.range.rows, self.range.cols, self.views[shown].canvas.pixel_shape)
+        return Viewport(*self.range.asked, self.views[shown].canvas.pixel_shape)
 
     def set_frame(self, frame: FrameLike, palettes: Mapping[Stage, np.ndarray]) -> None:
         """Show a frame; palettes uint8 [256, 4] by stage. Stages without a tile in it keep their picture."""

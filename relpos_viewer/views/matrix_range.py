@@ -13,6 +13,9 @@ Span = tuple[float, float]
 FEWEST_CELLS = 4
 """One cannot zoom in further than this many cells."""
 
+EVERYTHING: Span = (0.0, 1e9)
+"""Longer than any sequence; what lies outside a matrix is left out of its tiles."""
+
 
 class MatrixRange(QObject):
     """Rows and columns on show, in cells: 0 is the first cell's near edge, n the last one's far edge."""
@@ -39,6 +42,11 @@ class MatrixRange(QObject):
     def cols(self) -> Span:
         """Keys on show, half-open."""
         return self._cols
+
+    @property
+    def asked(self) -> tuple[Span, Span]:
+        """(rows, cols) to ask of the next frame: a full view is to show all of it, however long the sequence gets."""
+        return (EVERYTHING, EVERYTHING) if self.is_full else (self._rows, self._cols)
 
     @property
     def query_start(self) -> int:

@@ -12,11 +12,13 @@ import pytest
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication, QLabel
 
-from relpos_viewer.app.frames import Tile
+from relpos_viewer.app.frames import FrameMaker, FrameRequest, Tile
 from relpos_viewer.app.palettes import palettes
+from relpos_viewer.app.runner import Cancel
 from relpos_viewer.core.field import STAGES
 from relpos_viewer.core.levels import choose_levels
 from relpos_viewer.core.tokens import Tokens
+from relpos_viewer.document.document import Document, TextSource, replace
 from relpos_viewer.views.equation_row import EquationRow
 from relpos_viewer.views.matrix_range import MatrixRange
 from relpos_viewer.views.matrix_view import MatrixView
@@ -208,6 +210,16 @@ def test_the_viewport_is_reported_once_for_many_movements_and_with_the_pixels_of
     row.resize(1200, 396)
     qtbot.waitUntil(lambda: len(heard) == 2)
     assert heard[1].shape == row.views["content"].canvas.pixel_shape != heard[0].shape
+
+
+def test_a_full_view_asks_for_all_of_a_sequence_whose_length_it_does_not_know_yet(row):
+    maker, document = FrameMaker(), Document.default()
+    for text in ("a b c d e f g h i j k l", "a b c"):
+        asked = row.viewport
+        answer = maker(FrameRequest(replace(document, source=TextSource(text)), asked), Cancel())
+        row.set_frame(answer, palettes("auto", "auto", "light"))
+        assert answer.tiles["weights"].codes.shape == (answer.n_key, answer.n_key)
+        assert row.viewport == asked and row.range.is_full
 
 
 def test_another_length_keeps_a_full_view_full_and_a_part_where_it_exists(row):
