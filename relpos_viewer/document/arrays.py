@@ -23,11 +23,12 @@ def frozen_array(value: Any, name: str, dtype: Any = None) -> np.ndarray:
     and booleans (objects and strings cannot be saved without pickle). Any thread.
     """
     try:
-        array = np.asarray(value, dtype=dtype)
+        array = np.asarray(value)
     except (TypeError, ValueError) as error:
         raise ViewerError(f"{name} is not an array of numbers: {error}.") from error
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise ViewerError(f"{name} holds {array.dtype}, not numbers or booleans; convert it to float32.")
+    array = array.astype(dtype or array.dtype, copy=False)
     # A read-only view can still change through the array that it looks at, so only an owner is kept.
     owned = array.base is None and not array.flags.writeable and array.flags.c_contiguous
     if owned and array.dtype.isnative:

@@ -164,7 +164,7 @@ def _to_json(document: Document, arrays: dict[str, np.ndarray]) -> bytes:
 def _python_scalar(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
-    raise TypeError(f"no file can hold a {type(value).__name__}")
+    raise TypeError(f"a file cannot hold {type(value).__name__}")
 
 
 def _finite(value: Any, name: str) -> Any:
@@ -188,12 +188,9 @@ def load_session(path: str | os.PathLike[str]) -> Document:
             return _read(file, label)
     except OSError as error:
         raise ViewerError(f"Could not read {path}: {error.strerror or error}.") from error
-    except ViewerError:
-        raise
-    except (zipfile.BadZipFile, EOFError, zlib.error) as error:
-        raise ViewerError(
-            f"{label} is damaged or cut short, not a complete session file ({error})."
-        ) from error
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+        # EOFError has no text; NotImplementedError is a zip that asks for what zipfile cannot do.
+        raise ViewerError(f"{label} is damaged or cut short: {str(error) or 'it ends too early'}.") from error
 
 
 def _read(file: BinaryIO, label: str) -> Document:
@@ -204,8 +201,8 @@ def _read(file: BinaryIO, label: str) -> Document:
         packed = _member(archive, ARRAYS_MEMBER, limit, label)
     try:
         arrays = safetensors.numpy.load(packed)
-    except (SafetensorError, KeyError, TypeError, ValueError, AttributeError) as error:
-        # KeyError and AttributeError: number formats that numpy does not have (bfloat16, float8).
+    except (SafetensorError, KeyError) as error:
+        # KeyError: a format of numbers that numpy does not have (bfloat16, float8).
         raise ViewerError(f"The arrays in {label} cannot be read: {error}.") from error
 
     def get(reference: _Array) -> np.ndarray:
@@ -249,7 +246,7 @@ def _from_json(text: bytes, label: str) -> _File:
         if head.version < 1:
             raise ViewerError(f"{label} has session format {head.version}, which never existed.")
         return msgspec.json.decode(text, type=_File)
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ViewerError(f"{DOCUMENT_MEMBER} in {label} cannot be read: {error}.") from error
 
 

@@ -141,6 +141,8 @@ def test_a_session_is_one_zip_of_json_and_safetensors(path):
     save_session(DOCUMENTS["arrays"], path)
     with zipfile.ZipFile(path) as archive:
         assert archive.namelist() == ["document.json", "arrays.safetensors"]
+        # The time of saving would make equal documents different files.
+        assert {info.date_time for info in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
         head = json.loads(archive.read("document.json"))
         assert (head["format"], head["version"]) == ("relpos", VERSION)
         assert "q" in head["document"]["source"]["arrays"]
@@ -160,6 +162,7 @@ def test_a_session_is_one_zip_of_json_and_safetensors(path):
         (replace(FIRST, view=View(low=float("nan"))), "low"),
         (replace(FIRST, view=View(locked=(("content", float("-inf"), 1.0),))), "locked"),
         (replace(FIRST, view=View(layout="spiral")), "spiral"),
+        (replace(FIRST, view=View(head=object())), "a file cannot hold object"),
     ],
 )
 def test_what_could_not_be_read_back_does_not_replace_a_file_that_can(path, document, words):
@@ -327,6 +330,21 @@ def bfloat16_arrays() -> bytes:
     return struct.pack("<Q", len(header)) + header + b"\0\0"
 
 
+def with_directory(offset: int, value: bytes, compression: int = zipfile.ZIP_STORED) -> bytes:
+    """A session file with other bytes in the entry of its first member in the zip's directory."""
+    content = bytearray(packed(members(), compression))
+    at = content.index(b"PK\1\2") + offset
+    content[at : at + len(value)] = value
+    return bytes(content)
+
+
+def damaged_stream() -> bytes:
+    """A session file, packed again, whose first member begins with a block of a type that is none."""
+    content = bytearray(packed(members(), zipfile.ZIP_DEFLATED))
+    content[30 + len("document.json")] = 0b111
+    return bytes(content)
+
+
 def encrypted() -> bytes:
     """The flag of encryption set in both headers of the first member."""
     content = bytearray(packed(members()))
@@ -395,6 +413,10 @@ BAD = {
         "arrays in",
     ),
     "a pickle for arrays": (lambda: packed({**members(), "arrays.safetensors": b"\x80\x04K\x01."}), "arrays in"),
+    "a damaged stream": (damaged_stream, "damaged or cut short"),
+    "a member shorter than its size": (lambda: with_directory(20, b"\1\0\0\0"), "ends too early"),
+    "a zip of a later kind": (lambda: with_directory(6, b"\xff"), "damaged or cut short: zip file version"),
+    "a checksum that does not fit": (lambda: with_directory(16, b"\0\0\0\0"), "Bad CRC"),
     "encrypted": (encrypted, "encrypted"),
     "packed unusually": (lambda: packed(members(), zipfile.ZIP_LZMA), "unusual way"),
 }  # fmt: skip
