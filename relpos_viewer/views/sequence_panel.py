@@ -65,7 +65,7 @@ class SequencePanel(QFrame):
         self.tokenizer.activated.connect(self._on_tokenizer)
         self.samples = QToolButton()
         self.samples.setObjectName(names.SAMPLES_BUTTON)
-        self.samples.setText("Samples")
+        self.samples.setText("Samples ▾")
         self.samples.setToolTip("Start from a short text")
         self.samples.setAccessibleName("Samples")
         self.samples.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
