@@ -49,11 +49,6 @@ class Levels:
         if self.scale == "log" and self.low <= 0:
             raise ViewerError("The lower limit of a logarithmic colour scale must be above 0.")
 
-    @property
-    def symmetric(self) -> bool:
-        """Whether zero is in the middle of the colour map."""
-        return self.scale == "linear" and self.low == -self.high
-
     def fraction(self, values: np.ndarray | float) -> np.ndarray:
         """Place float64 of `values` along the colour map: 0 is low, 1 is high; not clipped."""
         values = np.asarray(values, dtype=np.float64)

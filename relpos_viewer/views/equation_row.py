@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -18,7 +20,9 @@ from relpos_viewer.views.equation_layout import OperatorSign, equation_places, e
 from relpos_viewer.views.matrix_overlay import Cell
 from relpos_viewer.views.matrix_range import MatrixRange
 from relpos_viewer.views.matrix_view import MatrixView, TileLike
-from relpos_viewer.views.theme import LIGHT, Theme
+from relpos_viewer.views.theme import Theme
+
+WHOLE = (0.0, math.inf)
 
 LAYOUTS = ("row", "grid", *STAGES)
 """All four side by side, two by two, or one stage alone."""
@@ -66,12 +70,10 @@ class EquationRow(QWidget):
         self.range = MatrixRange(self)
         self._layout_name = "row"
         self._all_layout = "row"
-        self._theme = LIGHT
         self._tokens: Tokens | None = None
         self._labels_shown = True
         self._pinned: Cell | None = None
         self._pinned_before: Cell | None = None
-        self._offset: int | None = None
         self._reported: Viewport | None = None
 
         self.views: dict[Stage, MatrixView] = {}
@@ -102,6 +104,12 @@ class EquationRow(QWidget):
         shown = self._layout_name if self._layout_name in self.views else "content"
         return Viewport(*self.range.asked, self.views[shown].canvas.pixel_shape)
 
+    @property
+    def wanted_viewport(self) -> Viewport:
+        """What to ask for: the part on show, or the whole of a sequence whose length may be about to change."""
+        viewport = self.viewport
+        return replace(viewport, rows=WHOLE, cols=WHOLE) if self.range.is_full else viewport
+
     def set_frame(self, frame: FrameLike, palettes: Mapping[Stage, np.ndarray]) -> None:
         """Show a frame; palettes uint8 [256, 4] by stage. Stages without a tile in it keep their picture."""
         tokens = frame.inputs.tokens
@@ -129,7 +137,6 @@ class EquationRow(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of `theme`."""
-        self._theme = theme
         for view in self.views.values():
             view.set_theme(theme)
         for sign in self._signs:
@@ -152,7 +159,6 @@ class EquationRow(QWidget):
 
     def set_offset(self, offset: int | None) -> None:
         """Light the diagonal key − query = offset in all matrices."""
-        self._offset = offset
         for view in self.views.values():
             view.set_offset(offset)
 
