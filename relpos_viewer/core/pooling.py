@@ -24,8 +24,8 @@ Operation = Callable[..., torch.Tensor]
 
 def whole_cells(span: Span, count: int) -> tuple[int, int]:
     """The smallest run of whole cells [start, stop) over `span`, inside 0…count and never empty."""
-    start = min(max(math.floor(span[0]), 0), count - 1)
-    stop = max(min(math.ceil(span[1]), count), start + 1)
+    start = math.floor(min(max(span[0], 0), count - 1))
+    stop = max(math.ceil(min(span[1], count)), start + 1)
     return start, stop
 
 
