@@ -145,13 +145,13 @@ class CurveEditor(QFrame):
             causal_future_masked: whether what is masked on the right is masked because it is the future.
             beyond_rule: how the curve goes on where `curves.beyond`, a word such as "hold".
         """
-        before, self._curves = self._curves, curves
-        self._future_masked, self._beyond_rule = causal_future_masked, beyond_rule
+        before = self._curves
         same_shape = before is not None and before.edit.shape == curves.edit.shape
         same_visible = same_shape and np.array_equal(before.visible, curves.visible)
         if not same_shape or before.head != curves.head:
             self._drop_gesture()
             self.entry.hide()
+        self._curves, self._future_masked, self._beyond_rule = curves, causal_future_masked, beyond_rule
         if self._gesture is None:
             known = self._document_edit is not None and self._document_edit.shape == curves.edit.shape
             self._edit = self._document_edit if known else curves.edit
@@ -182,6 +182,11 @@ class CurveEditor(QFrame):
         """Mark an offset that is hovered elsewhere, such as that of a matrix cell; None for no mark."""
         self._outside = offset
         self._refresh_marks()
+
+    @property
+    def curves(self) -> CurveSet | None:
+        """The curves of the newest frame, None before the first."""
+        return self._curves
 
     @property
     def edit(self) -> np.ndarray:

@@ -13,6 +13,7 @@ from relpos_viewer.views.curve_gesture import FINE
 from relpos_viewer.views.theme import LIGHT, Theme
 
 STEP = 0.1
+LARGEST = 1e6
 GAP = 14
 
 
@@ -105,7 +106,7 @@ class CurveEntry(QFrame):
         if self.box.text() == self._shown:
             return True  # nothing typed, and the value may have more digits than were shown
         try:
-            value = parse_number(self.box.text())
+            value = _read(self.box.text())
         except ViewerError as error:
             self._message.setText(str(error))
             self._message.show()
@@ -124,6 +125,13 @@ class CurveEntry(QFrame):
     def _clear_message(self) -> None:
         self._message.clear()
         self._message.hide()
+
+
+def _read(text: str) -> float:
+    value = parse_number(text)
+    if abs(value) > LARGEST:
+        raise ViewerError(f"“{text.strip()}” is too large; type a number from −1,000,000 to 1,000,000.")
+    return value
 
 
 class NumberLine(QLineEdit):

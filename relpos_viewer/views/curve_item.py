@@ -104,7 +104,7 @@ class CurveItem(pg.GraphicsObject):
         self.setParentItem(parent)
         self._map: PlotMap | None = None
         self._shown: Shown | None = None
-        self._marks = Marks()
+        self.marks = Marks()
         self._theme = LIGHT
         self._thinning: Thinning | None = None
         self._ground: QPixmap | None = None
@@ -128,9 +128,9 @@ class CurveItem(pg.GraphicsObject):
 
     def set_marks(self, marks: Marks) -> None:
         """Take a new place of the hand."""
-        if marks.all_heads != self._marks.all_heads:
+        if marks.all_heads != self.marks.all_heads:
             self._ground = None
-        self._marks = marks
+        self.marks = marks
         self.update()
 
     def set_theme(self, theme: Theme) -> None:
@@ -230,8 +230,8 @@ class CurveItem(pg.GraphicsObject):
 
     def _paint_others(self, painter: QPainter) -> None:
         curves, edit = self._shown.curves, self._shown.edit
-        colour = QColor(self._theme.accent if self._marks.all_heads else self._theme.faint)
-        colour.setAlphaF(0.5 if self._marks.all_heads else 0.6)
+        colour = QColor(self._theme.accent if self.marks.all_heads else self._theme.faint)
+        colour.setAlphaF(0.5 if self.marks.all_heads else 0.6)
         for head in range(len(edit)):
             if head != curves.head:
                 total = curves.family[head] + edit[head]
@@ -304,7 +304,7 @@ class CurveItem(pg.GraphicsObject):
 
     def _paint_reach(self, painter: QPainter) -> None:
         """Shade the offsets that move with the hand, the darker the more they do."""
-        reach, m = self._marks.reach, self._map
+        reach, m = self.marks.reach, self._map
         if reach is None:
             return
         n = self._shown.curves.n
@@ -316,7 +316,7 @@ class CurveItem(pg.GraphicsObject):
         strength = share[at]  # [pixels]
         top = 0.30 if self._theme.dark else 0.20
         alpha = np.where(strength > 0, 0.04 + (top - 0.04) * strength, 0) * (
-            1.25 if self._marks.grabbed else 1
+            1.25 if self.marks.grabbed else 1
         )
         accent = QColor(self._theme.accent)
         row = np.empty((1, pixels, 4), np.uint8)
@@ -326,9 +326,9 @@ class CurveItem(pg.GraphicsObject):
         painter.drawImage(QRectF(m.left, m.top, pixels, m.height), image)
 
     def _paint_selection(self, painter: QPainter) -> None:
-        if self._marks.selected is None:
+        if self.marks.selected is None:
             return
-        low, high = self._marks.selected
+        low, high = self.marks.selected
         rect, m = span(self._map, low, high), self._map
         accent = QColor(self._theme.accent)
         bar = QRectF(rect.left(), m.top + m.height - 3, max(rect.width(), 5.0), 3)
@@ -398,7 +398,7 @@ class CurveItem(pg.GraphicsObject):
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_focus(self, painter: QPainter) -> None:
-        marks, m, theme = self._marks, self._map, self._theme
+        marks, m, theme = self.marks, self._map, self._theme
         middle = self._shown.curves.n - 1
         accent, card = QColor(theme.accent), QColor(theme.card)
         for anchor in marks.anchors:
@@ -431,7 +431,7 @@ class CurveItem(pg.GraphicsObject):
         return QPointF(float(m.x(offset)), y)
 
     def _paint_label(self, painter: QPainter, point: QPointF) -> None:
-        parts = self._marks.label
+        parts = self.marks.label
         if not parts:
             return
         plain, strong = QFont(painter.font()), QFont(painter.font())

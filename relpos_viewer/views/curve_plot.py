@@ -23,9 +23,9 @@ from relpos_viewer.views.theme import Theme
 WHEEL_TICK = 120  # Qt's units of one notch
 ZOOM = 1.18
 FINE_ZOOM = 1.018
-# A view lower than this shows float32's own steps.
+# A view lower than this shows float32's own steps; scores past the largest are a mask in disguise.
 LEAST_VALUES = 1e-4
-MOST_VALUES = 1e6
+LARGEST_VALUE = 1e6
 LEAST_OFFSETS = 4.0
 
 Range = tuple[float, float]
@@ -58,17 +58,20 @@ class CurvePlot(pg.GraphicsView):
         self.setFrameShape(self.Shape.NoFrame)
         self.setMinimumSize(240, 120)
         self.offset_axis, self.value_axis, self.factor_axis = OffsetAxis(), ValueAxis(), FactorAxis()
-        self.plot = pg.PlotItem(
-            axisItems={"bottom": self.offset_axis, "left": self.value_axis, "right": self.factor_axis},
-            enableMenu=False,
-        )
-        self.plot.hideButtons()
-        self.plot.showAxis("right")
-        self.plot.layout.setContentsMargins(0, 4, 0, 0)
-        self.box: pg.ViewBox = self.plot.getViewBox()
-        self.box.setMouseEnabled(False, False)
-        self.box.disableAutoRange()
-        self.setCentralItem(self.plot)
+        # Without the PlotItem that pyqtgraph puts around these: its menus are windows that outlive it.
+        self.box = pg.ViewBox(enableMouse=False, enableMenu=False)
+        layout = self.centralLayout
+        layout.setContentsMargins(0, 4, 0, 0)
+        layout.setSpacing(0)
+        for part, row, column in (
+            (self.value_axis, 0, 0),
+            (self.box, 0, 1),
+            (self.factor_axis, 0, 2),
+            (self.offset_axis, 1, 1),
+        ):
+            layout.addItem(part, row, column)
+        for axis in (self.value_axis, self.factor_axis, self.offset_axis):
+            axis.linkToView(self.box)
         self.item = CurveItem(self.box)
         self.item.setZValue(10)
         self._scale = SCALES["linear"]
@@ -166,15 +169,13 @@ class CurvePlot(pg.GraphicsView):
 
     def set_values(self, low: float, high: float) -> None:
         """Show these values."""
-        span = min(max(high - low, LEAST_VALUES), MOST_VALUES)
-        middle = (low + high) / 2
-        self._values = (middle - span / 2, middle + span / 2)
+        self._values = _limited_values(low, high)
         self._show_view()
 
     def _zoom_values(self, factor: float, around: float) -> None:
         """Show 1/`factor` as many score units; the value `around` stays where it is."""
         low, high = self._values
-        if LEAST_VALUES <= (high - low) / factor <= MOST_VALUES:
+        if (high - low) / factor >= LEAST_VALUES:
             self.set_values(around + (low - around) / factor, around + (high - around) / factor)
             self.zoomed.emit()
 
@@ -227,8 +228,8 @@ class CurvePlot(pg.GraphicsView):
     def resizeEvent(self, event: QResizeEvent | None) -> None:
         """Lay the axes out at once: a pointer may come before the next paint."""
         super().resizeEvent(event)
-        if hasattr(self, "plot"):
-            self.plot.layout.activate()
+        if event is not None:  # pyqtgraph calls this once itself, before there is a layout
+            self.centralLayout.activate()
 
     # The pointer.
 
@@ -355,7 +356,7 @@ class CurvePlot(pg.GraphicsView):
         along = (position.x() - start.x()) * (places[1] - places[0]) / m.width
         up = (position.y() - start.y()) * (values[1] - values[0]) / m.height
         self._places = self._limited_places(places[0] - along, places[1] - along)
-        self._values = (values[0] + up, values[1] + up)
+        self._values = _limited_values(values[0] + up, values[1] + up)
         self._show_view()
         self.zoomed.emit()
 
@@ -363,8 +364,8 @@ class CurvePlot(pg.GraphicsView):
 
     def event(self, event: QEvent) -> bool:
         """Keep plain keys from becoming shortcuts of the window while the plot has the focus."""
-        if event.type() == QEvent.Type.ShortcutOverride and is_taken(event, self._button is not None):
-            event.accept()
+        if event.type() == QEvent.Type.ShortcutOverride:
+            event.setAccepted(is_taken(event, self._button is not None))
             return True
         return super().event(event)
 
@@ -388,3 +389,10 @@ class CurvePlot(pg.GraphicsView):
         # Whether an event counts its own key among the modifiers differs between systems.
         modifiers = event.modifiers() | key if down else event.modifiers() & ~key
         self.moved.emit(self.pointer(self._last, modifiers))
+
+
+def _limited_values(low: float, high: float) -> Range:
+    """Return the view moved and shrunk into what a float32 and a tick can show."""
+    span = min(max(high - low, LEAST_VALUES), 2 * LARGEST_VALUE)
+    low = min(max((low + high - span) / 2, -LARGEST_VALUE), LARGEST_VALUE - span)
+    return low, low + span

@@ -161,16 +161,20 @@ def factor_ticks(low: float, high: float, height: float) -> list[tuple[float, st
 def _factor_text(mantissa: int, decade: int) -> str:
     if -4 < decade < 5:
         return f"×{mantissa * 10**decade}" if decade >= 0 else f"×{mantissa / 10**-decade:.{-decade}f}"
-    power = "10" + str(decade).translate(_SUPERSCRIPTS)
-    return f"×{power}" if mantissa == 1 else f"×{mantissa}·{power}"
+    return "×" + (_power(decade) if mantissa == 1 else f"{mantissa}·{_power(decade)}")
 
 
 def _close_factor(b: float, step: float) -> str:
-    """e^b with the digits that tell neighbouring ticks apart."""
-    if abs(b) > 200:
-        return short(math.exp(min(b, 700.0)))
+    """e^b with the digits that tell neighbouring ticks apart; e^b itself may be too large for a float."""
     digits = max(2, 2 - math.floor(math.log10(step)))
-    return f"{math.exp(b):.{digits}g}"
+    decade = math.floor(b / math.log(10))
+    if -4 < decade < 5:
+        return f"{math.exp(b):.{digits}g}"
+    return f"{10 ** (b / math.log(10) - decade):.{digits}g}·{_power(decade)}"
+
+
+def _power(decade: int) -> str:
+    return "10" + str(decade).translate(_SUPERSCRIPTS)
 
 
 def _one_two_five(limit: float) -> Iterator[int]:
