@@ -106,7 +106,7 @@ def painted(values, width, n=None):
     stroke(painter, m, thin.x, thin.line(np.asarray(values, np.float32)), QPen(QColor("black"), width))
     painter.end()
     grey = np.frombuffer(image.constBits(), np.uint8).reshape(100, 400, 4)[..., 0]
-    return [set(np.flatnonzero(grey[:, column] < 200).tolist()) for column in range(400)]
+    return [set(np.flatnonzero(grey[:, column] < 250).tolist()) for column in range(400)]
 
 
 @pytest.mark.parametrize("n", [20, 2000])
