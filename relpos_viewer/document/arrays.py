@@ -76,14 +76,12 @@ def same(one: Any, other: Any) -> bool:
 
 
 class FrozenStruct(msgspec.Struct, frozen=True, eq=False, kw_only=False):
-    """A frozen record compared field by field with `same`. Not hashable: arrays have no cheap hash."""
+    """A frozen record compared field by field with `same`. Not hashable, since `__eq__` is its own."""
 
     def __eq__(self, other: object) -> bool:
         if type(self) is not type(other):
             return NotImplemented
         return all(same(getattr(self, name), getattr(other, name)) for name in self.__struct_fields__)
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __ne__(self, other: object) -> bool:
         # msgspec's own comparison would answer otherwise, without looking into arrays.

@@ -120,6 +120,15 @@ def test_a_frozen_array_is_shared_and_not_copied_again():
     assert EditCurve(document.edit.values).values is document.edit.values
 
 
+@pytest.mark.parametrize("odd", [np.asfortranarray(Q), Q.astype(">f4")], ids=["columns first", "big-endian"])
+def test_an_array_is_kept_in_rows_and_in_the_byte_order_of_the_machine(odd):
+    odd.setflags(write=False)
+    kept = arrays(q=odd).arrays["q"]
+    assert kept.flags.c_contiguous
+    assert kept.dtype.isnative
+    assert np.array_equal(kept, Q)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -164,7 +173,8 @@ DIFFERENT = {
     "an array value": (EditCurve(np.zeros((1, 3))), EditCurve(np.eye(1, 3))),
     "a shape": (EditCurve(np.zeros((1, 3))), EditCurve(np.zeros((1, 5)))),
     "the sign of zero": (EditCurve(np.zeros((1, 3))), EditCurve(-np.zeros((1, 3)))),
-    "a type of number": (arrays(q=Q), arrays(q=Q.astype(np.float64))),
+    "a type of number": (arrays(q=np.zeros(3, np.int32)), arrays(q=np.zeros(3, np.float32))),
+    "a shape with the same numbers": (arrays(q=np.zeros((2, 3))), arrays(q=np.zeros((3, 2)))),
     "a name of an array": (arrays(q=Q), arrays(k=Q)),
     "one array more": (arrays(q=Q), arrays(q=Q, k=Q)),
     "a label": (arrays(q=Q), replace(arrays(q=Q), label="other")),

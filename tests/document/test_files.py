@@ -345,6 +345,13 @@ def damaged_stream() -> bytes:
     return bytes(content)
 
 
+def past_the_end() -> bytes:
+    """A session file whose first member has, in its own header, a longer extra field than there is file."""
+    content = bytearray(packed(members()))
+    content[28:30] = b"\xff\xff"
+    return bytes(content)
+
+
 def encrypted() -> bytes:
     """The flag of encryption set in both headers of the first member."""
     content = bytearray(packed(members()))
@@ -414,7 +421,7 @@ BAD = {
     ),
     "a pickle for arrays": (lambda: packed({**members(), "arrays.safetensors": b"\x80\x04K\x01."}), "arrays in"),
     "a damaged stream": (damaged_stream, "damaged or cut short"),
-    "a member shorter than its size": (lambda: with_directory(20, b"\1\0\0\0"), "ends too early"),
+    "a member that begins past the end": (past_the_end, "ends too early"),
     "a zip of a later kind": (lambda: with_directory(6, b"\xff"), "damaged or cut short: zip file version"),
     "a checksum that does not fit": (lambda: with_directory(16, b"\0\0\0\0"), "Bad CRC"),
     "encrypted": (encrypted, "encrypted"),
