@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -80,6 +81,16 @@ class Settings:
     def folder(self, value: str | os.PathLike[str]) -> None:
         self._store.setValue("folder", os.fspath(value))
 
+    @property
+    def figure(self) -> dict[str, Any]:
+        """What the dialog of figures was left with; empty at first."""
+        value = self._json("figure")
+        return value if isinstance(value, dict) else {}
+
+    @figure.setter
+    def figure(self, value: Mapping[str, Any]) -> None:
+        self._store.setValue("figure", json.dumps(dict(value)))
+
     # --- recent files -----------------------------------------------------------------------------
 
     @property
@@ -140,11 +151,14 @@ class Settings:
 
     # Lists are JSON: QSettings gives a list of one back as a string, and an empty one as None.
     def _list(self, key: str) -> list[Any]:
-        try:
-            value = json.loads(self._text(key))
-        except (ValueError, RecursionError):
-            return []
+        value = self._json(key)
         return value if isinstance(value, list) else []
+
+    def _json(self, key: str) -> Any:
+        try:
+            return json.loads(self._text(key))
+        except (ValueError, RecursionError):
+            return None
 
     def _set_list(self, key: str, value: list[Any]) -> None:
         self._store.setValue(key, json.dumps(value))

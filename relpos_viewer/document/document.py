@@ -48,7 +48,7 @@ class TextSource(FrozenStruct, frozen=True, eq=False):
 
     @property
     def kind(self) -> str:
-        """ "text": how `sources.build` tells the two kinds of source apart."""
+        """Always "text": how `sources.build` tells the two kinds of source apart."""
         return "text"
 
 
@@ -78,7 +78,7 @@ class ArraySource(FrozenStruct, frozen=True, eq=False):
 
     @property
     def kind(self) -> str:
-        """ "arrays": how `sources.build` tells the two kinds of source apart."""
+        """Always "arrays": how `sources.build` tells the two kinds of source apart."""
         return "arrays"
 
     @property

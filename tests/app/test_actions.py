@@ -44,6 +44,8 @@ WANTED = [
     "weights_log",
     "hide_first_key",
     "edit_text",
+    "tokens_from",
+    "source_size",
     "next_head",
     "previous_head",
     "edit_curve",

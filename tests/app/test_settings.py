@@ -26,6 +26,7 @@ def opened(file: Path) -> Settings:
         ("state", QByteArray(b"\x00state"), QByteArray()),
         ("theme", "dark", "system"),
         ("device", "cuda:1", "cpu"),
+        ("figure", {"dpi": 300, "title": "a “b”, c", "panels": ["scores"]}, {}),
     ],
 )
 def test_a_value_is_there_in_the_next_run(file, name, value, at_first):
@@ -46,14 +47,14 @@ def test_the_users_settings_lie_in_the_users_folder(own_settings):
 DAMAGE = {
     "noise": b"\x00\xff\xfe[[[=\n=\n",
     "wrong kinds": (
-        b"[General]\ntheme=@Variant(\\0\\0)\ndevice=7, 8\nfolder=@Invalid()\nrecent=a, b\nanswers={}\n"
+        b"[General]\ntheme=@Variant(\\0\\0)\ndevice=7, 8\nfolder=@Invalid()\nrecent=a, b\nanswers={}\nfigure=[1]\n"
         b"[window]\ngeometry=text\nstate=1, 2\n"
     ),
     "json of wrong kinds": (
         b'[General]\ntheme=pink\nrecent="[1, null, {}, \\"\\", \\"a\\\\u0000b\\"]"\n'
         b'answers="[1, {\\"path\\": 3}, {\\"path\\": \\"/x\\", \\"options\\": [1]}]"\nfolder=/no/such/folder\n'
     ),
-    "deep json": b'[General]\nrecent="' + b"[" * 100_000 + b'"\n',
+    "deep json": b'[General]\nrecent="' + b"[" * 100_000 + b'"\nfigure="' + b"[" * 100_000 + b'"\n',
 }
 
 
@@ -68,6 +69,7 @@ def test_damaged_values_count_as_never_set(file, content):
     assert settings.folder == str(Path.home())
     assert settings.recent_files == []
     assert settings.answers("/x") == {}
+    assert settings.figure == {}
     settings.add_recent(file)
     settings.remember_answers(file, {"order": "BHSD"})
     settings.sync()

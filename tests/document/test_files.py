@@ -21,6 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.document.arrays import same
 from relpos_viewer.document.document import (
     ArraySource,
     Document,
@@ -54,6 +55,7 @@ ARRAYS = ArraySource(
         "v": table(2, 3, 8, dtype="float64"),
         "bias": np.repeat(ODD, 4, axis=0),
         "visible": np.tri(3, dtype=bool),
+        "documents": np.array([0, 0, 1], np.int64),
     },
     tokens=("", "👨‍👩‍👧", 'quote " and \\ and \x00'),
     spans=((0, 0), (0, 5), (5, 30)),
@@ -97,6 +99,7 @@ DOCUMENTS = {
             inspector=False,
         ),
     ),
+    "tokens alone": Document(ArraySource("a.fasta", "a", {}, tokens=("M", "K"))),
     "empty arrays": Document(ArraySource("", "", {"q": np.zeros((0, 0, 4), np.float32)})),
 }
 
@@ -113,6 +116,24 @@ def path(tmp_path) -> Path:
 def test_a_saved_document_comes_back_equal_in_every_bit(path, document):
     save_session(document, path)
     assert load_session(path) == document
+
+
+@pytest.mark.parametrize(
+    ("of", "part"),
+    [
+        (TextSource, lambda document: document.source),
+        (ArraySource, lambda document: document.source),
+        (EncodingSpec, lambda document: document.encoding),
+        (EditCurve, lambda document: document.edit),
+        (View, lambda document: document.view),
+        (Document, lambda document: document),
+    ],
+)
+def test_the_documents_tried_here_differ_in_every_field_that_there_is(of, part):
+    parts = [part(document) for document in DOCUMENTS.values() if isinstance(part(document), of)]
+    for field in of.__struct_fields__:
+        first, *others = (getattr(one, field) for one in parts)
+        assert any(not same(first, other) for other in others), f"{of.__name__}.{field} is the same in all"
 
 
 def test_the_same_document_makes_the_same_bytes(path, tmp_path):
