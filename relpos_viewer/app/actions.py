@@ -330,11 +330,17 @@ _SEQUENCE = (
         for tokenizer in TOKENIZERS.values()
     ),
     ActionSpec(
+        "tokens_from",
+        "Tokens from file…",
+        "Sequence",
+        "Put the tokens of a text, a table or a FASTA file beside the arrays.",
+        starts_section=True,
+    ),
+    ActionSpec(
         "source_size",
         "Heads of typed text…",
         "Sequence",
         "Choose how many heads a typed text has, how wide they are, and their seed.",
-        starts_section=True,
     ),
 )
 
@@ -410,6 +416,7 @@ GESTURES: tuple[Gesture, ...] = (
     Gesture("Matrices", "Home or double-click", "Show the whole matrices"),
     Gesture("Matrices", "Double-click a title", "Show that panel alone, and back"),
     Gesture("Tokens", "Click a token", "Select its row"),
+    Gesture("Tokens", "Left, Right, Home, End", "Move to another token; Enter selects its row"),
 )
 
 

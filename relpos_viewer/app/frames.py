@@ -22,7 +22,7 @@ from relpos_viewer.core.field import STAGES, PlainField, Stage
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
 from relpos_viewer.core.masks import parse_mask
-from relpos_viewer.core.pooling import Span, block_edges, pixel_shape, whole_cells
+from relpos_viewer.core.pooling import Span, block_edges, block_of, pixel_shape, whole_cells
 from relpos_viewer.core.quantise import quantise
 from relpos_viewer.document.document import Document, View
 from relpos_viewer.sources.build import inputs_for
@@ -63,6 +63,12 @@ class Tile:
     levels: Levels
     reduce: str
     cells_per_pixel: tuple[float, float]
+
+    def block(self, query: int, key: int) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Return the rows and cols, half-open, of the cells that share a pixel with a cell."""
+        height, width = self.codes.shape
+        rows, cols = self.viewport.rows, self.viewport.cols  # whole cells
+        return block_of(query, rows, height), block_of(key, cols, width)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,7 +271,6 @@ def _curves(
                 )
                 family[other] = measures.diagonal_summary(field_.own, field_.visible)[0]
         family[head], low, high = measures.diagonal_summary(plain.own, plain.visible)
-    _, counts = measures.diagonal_means(plain.own, plain.visible)
     buckets, beyond = encoding.buckets(n), encoding.beyond(n)
     return CurveSet(
         family=family,
@@ -275,7 +280,7 @@ def _curves(
         exact=exact,
         buckets=None if buckets is None else buckets.numpy(),
         beyond=None if beyond is None else beyond.numpy(),
-        visible=(counts > 0).cpu().numpy(),
+        visible=measures.visible_offsets(plain.visible),
         head=head,
     )
 

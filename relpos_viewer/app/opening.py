@@ -6,10 +6,21 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from relpos_viewer.document.document import ArraySource, Document, EditCurve, TextSource, replace
+import numpy as np
+
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.document.document import (
+    ArraySource,
+    Document,
+    EditCurve,
+    EncodingSpec,
+    TextSource,
+    replace,
+)
 from relpos_viewer.document.files import load_session
 from relpos_viewer.sources.build import inputs_for
-from relpos_viewer.sources.files import Loaded, load
+from relpos_viewer.sources.files import Loaded, attach_tokens, load
+from relpos_viewer.sources.text import tokenize
 
 
 def open_document(path: str | os.PathLike[str], base: Document, answers: Mapping[str, str]) -> Document:
@@ -29,16 +40,35 @@ def open_document(path: str | os.PathLike[str], base: Document, answers: Mapping
         return load_session(path)
     opened = replace(base, source=source_of(loaded, base), edit=EditCurve.none())
     if loaded.kind == "arrays":
-        inputs = inputs_for(
-            opened.source
-        )  # what does not fit is said now, while the old document still stands
-        if inputs.visible is not None or inputs.row_sums is not None:
-            opened = replace(
-                opened, mask="none"
-            )  # the file's own mask, or the one its weights were made with
-        if inputs.given is not None:
-            opened = replace(opened, scale=None)
+        inputs_for(opened.source)  # what does not fit is said now, while the old document still stands
+        if set(loaded.arrays) - {"documents"}:
+            # Arrays are shown as they are: nothing is added, scaled or hidden that nobody asked for.
+            opened = replace(opened, encoding=EncodingSpec("none"), mask="none", scale=None)
     return opened
+
+
+def with_tokens(document: Document, path: str | os.PathLike[str], answers: Mapping[str, str]) -> Document:
+    """Return `document`, whose source is arrays, with the tokens of another file beside them. Any thread.
+
+    Raises:
+        Question: "labels", when there are fewer tokens than positions.
+        ViewerError: the document has no arrays, or the file no tokens that fit them.
+    """
+    source = document.source
+    if not isinstance(source, ArraySource):
+        raise ViewerError("tokens can stand beside arrays only; open a file of arrays first.")
+    other = load(path, **{name: value for name, value in answers.items() if name != "labels"})
+    tokens = tokenize(other.text, "words") if other.text is not None else other.tokens
+    if tokens is None:
+        raise ViewerError(
+            f"{Path(path).name} holds no tokens; choose a text, a table of tokens or a FASTA file."
+        )
+    arrays = {name: np.asarray(array) for name, array in source.arrays.items()}
+    loaded = Loaded("arrays", Path(source.path or source.label), arrays=arrays, notes=source.notes)
+    labelled = attach_tokens(loaded, tokens, labels=answers.get("labels"))
+    return replace(
+        document, source=replace(source_of(labelled, document), path=source.path, label=source.label)
+    )
 
 
 def source_of(loaded: Loaded, base: Document) -> TextSource | ArraySource:

@@ -26,7 +26,7 @@ from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.offsets import toeplitz
-from relpos_viewer.core.pooling import Span, pool
+from relpos_viewer.core.pooling import Span, pool, strongest_cell
 
 Stage = Literal["content", "positional", "scores", "weights"]
 STAGES: tuple[Stage, ...] = ("content", "positional", "scores", "weights")
@@ -153,6 +153,10 @@ class PlainField:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the cells of a viewport pooled to pixels, and which pixels hold a visible cell; see `pool`."""
         return pool(self.stage(stage), self.visible, rows, cols, shape, reduce)
+
+    def strongest(self, stage: Stage, rows: tuple[int, int], cols: tuple[int, int]) -> tuple[int, int] | None:
+        """Return (query, key) of the visible cell of largest magnitude in a block; None when none is visible."""
+        return strongest_cell(self.stage(stage), self.visible, rows, cols)
 
     def values(self, query: int, key: int) -> CellValues:
         """Return the exact numbers of one cell."""

@@ -11,21 +11,31 @@ from torch import Tensor
 from relpos_viewer.core.offsets import offset_matrix
 
 
-def _diagonals(n_query: int, n_key: int, device: torch.device) -> Tensor:
-    """Return each cell's place δ + n_key − 1 in a curve, int64 [query, key]."""
-    return offset_matrix(n_query, n_key, device) + n_key - 1
+def skew(matrix: Tensor) -> Tensor:
+    """Return a matrix [query, key] with its diagonals as columns, [query, 2·key−1]; rows in reverse order.
+
+    Column δ + n_key − 1 holds the cells with key − query = δ, and zeros (False) where the diagonal has left the
+    matrix. The trick of Huang et al. 2018 (arXiv 1809.04281): pad every row, and read the memory with rows one
+    shorter.
+    """
+    n_query, n_key = matrix.shape
+    padded = torch.nn.functional.pad(matrix.flip(0), (0, n_query))  # [query, key + query]
+    width = n_query + n_key - 1
+    diagonals = padded.flatten()[: n_query * width].view(n_query, width)  # [query, query + key − 1]
+    return torch.nn.functional.pad(diagonals, (0, n_key - n_query))  # [query, 2·key−1]
 
 
 def diagonal_means(values: Tensor, visible: Tensor) -> tuple[Tensor, Tensor]:
     """Return the mean of each diagonal's finite visible cells and their number, float64 [2·key−1] each."""
-    n_query, n_key = values.shape
-    place = _diagonals(n_query, n_key, values.device).flatten()  # [query·key]
-    counted = (visible & values.isfinite()).flatten()  # [query·key]
-    plain = torch.where(counted, values.flatten(), 0).double()  # [query·key]
-    width = 2 * n_key - 1
-    sums = torch.bincount(place, plain, width)  # [2·key−1]
-    counts = torch.bincount(place, counted.double(), width)  # [2·key−1]
+    counted = visible & values.isfinite()  # [query, key]
+    sums = skew(torch.where(counted, values, 0)).sum(0, dtype=torch.float64)  # [2·key−1]
+    counts = skew(counted).sum(0, dtype=torch.float64)  # [2·key−1]
     return sums / counts.clamp_min(1), counts
+
+
+def visible_offsets(visible: Tensor) -> np.ndarray:
+    """Return which offsets have a visible cell, bool [2·key−1], for visible [query, key]."""
+    return skew(visible).any(0).cpu().numpy()
 
 
 def diagonal_summary(values: Tensor, visible: Tensor) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -54,13 +64,13 @@ def toeplitz_share(values: Tensor, visible: Tensor) -> float:
     if plain.numel() == 0:
         return math.nan
     total = plain.var(correction=0)
-    mean, _ = diagonal_means(values, visible)
-    place = _diagonals(*values.shape, values.device)[counted]  # [cell]
-    rest = ((plain - mean[place]) ** 2).mean()
+    mean, counts = diagonal_means(values, visible)
+    # Σ (x − mean of its diagonal)² = Σ (x − mean)² − Σ counts · (mean of the diagonal − mean)²
+    between = (counts * (mean - plain.mean()) ** 2).sum() / plain.numel()
     # A term that is constant up to float32 rounding has no variance to share out.
     if total <= 1e-12 * max(1.0, float(plain.abs().max()) ** 2):
         return math.nan
-    return float(1 - rest / total)
+    return float(between / total)
 
 
 def position_share(content: Tensor, positional: Tensor, visible: Tensor) -> float:

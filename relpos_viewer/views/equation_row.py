@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -21,8 +19,6 @@ from relpos_viewer.views.matrix_overlay import Cell
 from relpos_viewer.views.matrix_range import MatrixRange
 from relpos_viewer.views.matrix_view import MatrixView, TileLike
 from relpos_viewer.views.theme import Theme
-
-WHOLE = (0.0, math.inf)
 
 LAYOUTS = ("row", "grid", *STAGES)
 """All four side by side, two by two, or one stage alone."""
@@ -103,12 +99,6 @@ class EquationRow(QWidget):
         """The part to show, beyond the last cell when that is everything, and the device pixels of one panel."""
         shown = self._layout_name if self._layout_name in self.views else "content"
         return Viewport(*self.range.asked, self.views[shown].canvas.pixel_shape)
-
-    @property
-    def wanted_viewport(self) -> Viewport:
-        """What to ask for: the part on show, or the whole of a sequence whose length may be about to change."""
-        viewport = self.viewport
-        return replace(viewport, rows=WHOLE, cols=WHOLE) if self.range.is_full else viewport
 
     def set_frame(self, frame: FrameLike, palettes: Mapping[Stage, np.ndarray]) -> None:
         """Show a frame; palettes uint8 [256, 4] by stage. Stages without a tile in it keep their picture."""

@@ -7,6 +7,7 @@ the frame goes to the views. Nothing here computes.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +23,11 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
-from relpos_viewer.app import devices
 from relpos_viewer.app.actions import make_actions
 from relpos_viewer.app.autosave import Autosave
 from relpos_viewer.app.frames import Frame, FrameMaker, FrameRequest
 from relpos_viewer.app.palettes import palettes
-from relpos_viewer.app.runner import LatestRunner
+from relpos_viewer.app.runner import Cancel, LatestRunner
 from relpos_viewer.app.settings import Settings
 from relpos_viewer.app.undo import History
 from relpos_viewer.core.errors import ViewerError
@@ -40,7 +40,7 @@ from relpos_viewer.views.equation_row import EquationRow
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.inspector import Inspector
 from relpos_viewer.views.message_bar import MessageBar
-from relpos_viewer.views.readout import cell_line, offset_line
+from relpos_viewer.views.readout import cell_line, offset_line, pixel_line
 from relpos_viewer.views.sequence_panel import SequencePanel
 from relpos_viewer.views.status_bar import StatusBar
 from relpos_viewer.views.theme import DARK, LIGHT, Theme, application_palette, stylesheet
@@ -57,14 +57,27 @@ PROGRAM = "relpos-viewer"
 class MainWindow(QMainWindow):
     """One document in one window. Close it before the program ends: it owns threads."""
 
-    def __init__(self, document: Document, settings: Settings, path: str = "") -> None:
-        """Show `document`, which was read from `path` ("" when it was not)."""
+    def __init__(
+        self,
+        document: Document,
+        settings: Settings,
+        path: str = "",
+        make_frame: Callable[[FrameRequest, Cancel], Frame] | None = None,
+    ) -> None:
+        """Show `document`.
+
+        Args:
+            document: what to begin with.
+            settings: what the program remembers.
+            path: what the document was read from, "" for nothing.
+            make_frame: answers requests in the worker thread; a `FrameMaker` when None.
+        """
         super().__init__()
         self.setObjectName(names.MAIN_WINDOW)
         self.settings = settings
         self.session = Session(document)
         self.history = History(self.session, self)
-        self.runner = LatestRunner(FrameMaker(), self)
+        self.runner = LatestRunner(make_frame or FrameMaker(), self)
         self.autosave = Autosave(self.session, self.history, parent=self)
         self.frame: Frame | None = None
         self.theme: Theme = LIGHT
@@ -170,6 +183,11 @@ class MainWindow(QMainWindow):
         self.curve.hint_changed.connect(self.status.show_cell)
         self.curve.refused.connect(self.message.show_error)
 
+        recent, device = self.menus["File/Open recent"], self.menus["Device"]
+        recent.aboutToShow.connect(self.files.fill_recent)
+        recent.triggered.connect(self.files.on_recent)
+        device.aboutToShow.connect(self.commands.fill_devices)
+        device.triggered.connect(self.commands.on_device)
         self.inspector.key_hovered.connect(self._on_key_hovered)
         self.inspector.key_clicked.connect(self._on_key_clicked)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self.apply_theme)
@@ -203,21 +221,20 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _request(self, _viewport: object = None) -> None:
-        document = self.session.document
-        layout = document.view.layout
-        stages: tuple[Stage, ...] = (layout,) if layout in STAGES else STAGES
+        """Ask for the picture of the newest document."""
+        layout = self.session.document.view.layout
+        self._ask((layout,) if layout in STAGES else STAGES, detail=False)
+
+    def _ask(self, stages: tuple[Stage, ...], *, detail: bool) -> None:
         self.runner.submit(
-            FrameRequest(
-                document=document,
-                viewport=self.equation.viewport,
-                stages=stages,
-                device=self._device,
-                detail=not self.history.is_previewing,
-            )
+            FrameRequest(self.session.document, self.equation.viewport, stages, self._device, detail)
         )
 
     @Slot(object)
     def _on_frame(self, frame: Frame) -> None:
+        if not frame.tiles:
+            self.status.show_figures(frame.figures)
+            return
         before, self.frame = self.frame, frame
         document = frame.document
         new_sequence = before is None or before.inputs is not frame.inputs
@@ -235,14 +252,15 @@ class MainWindow(QMainWindow):
         self.equation.set_pinned(self._pinned)
         if "weights" in frame.tiles:
             self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
+        self.inspector.bars.set_weights_scale(document.view.weights_scale)
         self.curve.set_frame_curves(frame.curves, not frame.curves.visible[frame.curves.n :].any())
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
         self._show_row()
         self._show_state()
-        if frame.figures:
-            self.status.show_figures(frame.figures)
+        if not self.runner.is_busy and not self.history.is_previewing:
+            self._ask((), detail=True)  # the head's figures take longer than its picture, so they follow it
         self._show_notes(frame.notes)
 
     @Slot(object)
@@ -296,7 +314,19 @@ class MainWindow(QMainWindow):
         self.inspector.set_cell(cell, labels)
         if self._hovered is not None:
             edited = not self.session.document.edit.is_zero
-            self.status.show_cell(cell_line(cell, labels[row + start], labels[key], edited=edited))
+            line = cell_line(cell, labels[row + start], labels[key], edited=edited)
+            self.status.show_cell(line + self._pixel_words(row, key))
+
+    def _pixel_words(self, query: int, key: int) -> str:
+        """Say what else lies under the pixel of a cell, where several cells share one."""
+        tile = None if self.frame is None else self.frame.tiles.get("weights")
+        if tile is None or max(tile.cells_per_pixel) <= 1:
+            return ""
+        rows, cols = tile.block(query, key)
+        strongest = self.frame.field.strongest("weights", rows, cols)
+        if strongest is None:
+            return ""
+        return pixel_line(tile.reduce, rows, cols, strongest, float(self.frame.field.weights[strongest]))
 
     def _shown_key(self, weight: np.ndarray) -> int:
         for place in (self._hovered, self._pinned):
@@ -378,7 +408,7 @@ class MainWindow(QMainWindow):
         if self.history.is_previewing:
             self.history.preview(edited)
             self.history.commit_preview(name)
-            self._request()  # once more, with the figures that a moving hand does without
+            self._request()  # its figures follow, now that the hand rests
         else:
             self.history.push(edited, name, merge_key)
 
@@ -583,8 +613,3 @@ def _formulas(frame: Frame) -> dict[Stage, str]:
         "scores": "content + position",
         "weights": "softmax over keys",
     }
-
-
-def available_devices() -> list[tuple[str, str]]:
-    """Return (id, title) of what can compute here."""
-    return devices.available()

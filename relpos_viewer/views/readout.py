@@ -31,6 +31,15 @@ def weight_text(cell: CellValues, *, edited: bool) -> str:
     return text
 
 
+def pixel_line(
+    reduce: str, rows: tuple[int, int], cols: tuple[int, int], strongest: tuple[int, int], weight: float
+) -> str:
+    """Return ``   pixel: max of 8 × 8 cells, largest weight 1 at query 1234 → key 3210``."""
+    size = f"{rows[1] - rows[0]} × {cols[1] - cols[0]}"
+    query, key = strongest
+    return f"   pixel: {reduce} of {size} cells, largest weight {short(weight)} at query {query} → key {key}"
+
+
 def offset_line(offset: int, family: float, edit: float) -> str:
     """Return ``δ = −17   b = 7.72 (0.22 +7.5)   ×2250`` for a point of the curve."""
     total = family + edit

@@ -56,6 +56,9 @@ class TopBar(QWidget):
             self.mask.setItemData(self.mask.count() - 1, kind.help, _TOOLTIP)
         self.mask.activated.connect(self._on_mask)
         self.mask_argument = _named(QSpinBox(), names.MASK_ARGUMENT, "Mask number", "Width of the window")
+        self.mask_argument.lineEdit().setTextMargins(
+            4, 0, 0, 0
+        )  # a style sheet does not pad a spin box's text
         self.mask_argument.setRange(1, 1_000_000)
         self.mask_argument.setKeyboardTracking(False)
         self.mask_argument.valueChanged.connect(self._on_mask)
@@ -70,6 +73,8 @@ class TopBar(QWidget):
         self.scale.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.scale.addItems([AUTOMATIC_SCALE, "1"])
         self.scale.setFixedWidth(82)
+        self.scale.lineEdit().setObjectName(names.SCALE_EDIT)
+        self.scale.lineEdit().setAccessibleName("Content scale")
         self.scale.activated.connect(self._on_scale)
         self.scale.lineEdit().editingFinished.connect(self._on_scale)
 

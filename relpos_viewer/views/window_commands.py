@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QDialog
 
@@ -64,13 +64,14 @@ class WindowCommands(QObject):
             "weights_log": self.toggle_weights_log,
             "hide_first_key": lambda: self._toggle_view("hide_first_key"),
             "edit_text": window.sequence.editor.setFocus,
+            "tokens_from": files.ask_tokens,
             "source_size": self.source_size,
             "next_head": lambda: self.show_head(self._head + 1),
             "previous_head": lambda: self.show_head(self._head - 1),
             "edit_curve": curve.setFocus,
             "radius_up": lambda: self._turn_radius(RADIUS_STEP),
             "radius_down": lambda: self._turn_radius(-RADIUS_STEP),
-            "getting_started": lambda: self._open(HelpDialog, lambda: HelpDialog(window)),
+            "getting_started": lambda: self._open(HelpDialog, lambda: HelpDialog(window.theme, window)),
             "shortcuts": lambda: self._open(ShortcutsDialog, lambda: ShortcutsDialog(window)),
             "about": lambda: self._open(
                 AboutDialog, lambda: AboutDialog(devices.describe(window.device), window)
@@ -131,6 +132,7 @@ class WindowCommands(QObject):
         for name, action in actions.items():
             if name.startswith("tokenizer:") or name == "source_size":
                 action.setEnabled(typed)
+        actions["tokens_from"].setEnabled(not typed)
         frame = window.frame
         actions["snap"].setEnabled(frame is not None and frame.curves.buckets is not None)
         heads = 1 if frame is None else frame.inputs.heads
@@ -229,6 +231,23 @@ class WindowCommands(QObject):
         """Colour the weights by their logarithm, or by themselves."""
         view = self._window.session.document.view
         self._set_view(weights_scale="linear" if view.weights_scale == "log" else "log")
+
+    @Slot()
+    def fill_devices(self) -> None:
+        """Fill the menu of devices with those that are there now."""
+        window = self._window
+        menu = window.menus["Device"]
+        menu.clear()
+        for device, title in devices.available():
+            action = menu.addAction(title)
+            action.setData(device)
+            action.setCheckable(True)
+            action.setChecked(device == window.device)
+
+    @Slot(QAction)
+    def on_device(self, action: QAction) -> None:
+        """Compute on the device of a menu entry."""
+        self._window.set_device(action.data())
 
     def _open(self, kind: type, make: Callable[[], QDialog]) -> None:
         """Show a dialog that stays open beside the window, one of each kind."""

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 from relpos_viewer.app.autosave import Recovery
 from relpos_viewer.app.frames import Frame
 from relpos_viewer.app.jobs import Job, Jobs
-from relpos_viewer.app.opening import open_document
+from relpos_viewer.app.opening import open_document, with_tokens
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import Document
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from relpos_viewer.views.main_window import MainWindow
 
 UNTITLED = "Untitled"
+_PATTERNS = (
+    f"Texts, arrays and sessions ({' '.join(f'*{suffix}' for kind in FILE_KINDS for suffix in kind.suffixes)});;"
+    "All files (*)"
+)
 
 
 class WindowFiles(QObject):
@@ -56,6 +60,11 @@ class WindowFiles(QObject):
             return self._session_path.name
         return self._opened_name or UNTITLED
 
+    @property
+    def busy(self) -> bool:
+        """Whether a file is being read or written."""
+        return bool(self._jobs.title)
+
     def cancel(self) -> None:
         """Give up what is being opened."""
         self._jobs.cancel()
@@ -80,39 +89,63 @@ class WindowFiles(QObject):
     def ask_open(self) -> None:
         """Choose a file and open it."""
         settings = self._window.settings
-        patterns = " ".join(f"*{suffix}" for kind in FILE_KINDS for suffix in kind.suffixes)
-        path, _ = QFileDialog.getOpenFileName(
-            self._window,
-            "Open",
-            str(settings.folder),
-            f"Texts, arrays and sessions ({patterns});;All files (*)",
-        )
+        path, _ = QFileDialog.getOpenFileName(self._window, "Open", str(settings.folder), _PATTERNS)
         if path:
             self.open_path(Path(path))
 
     def open_path(self, path: Path) -> None:
         """Open a file; asks about unsaved work, and about what the file leaves open."""
         if self.may_discard():
-            self._open(path, self._window.settings.answers(path), {})
+            self._open(path)
 
-    def _open(self, path: Path, remembered: dict[str, str], answers: dict[str, str]) -> None:
-        base = self._window.session.document
+    def ask_tokens(self) -> None:
+        """Choose a file whose tokens stand beside the arrays of this document."""
+        window = self._window
+        path, _ = QFileDialog.getOpenFileName(
+            window, "Tokens from file", str(window.settings.folder), _PATTERNS
+        )
+        if path:
+            chosen = Path(path)
+            work = partial(with_tokens, window.session.document, chosen)
+            self._read(chosen, work, self._on_labelled, window.settings.answers(chosen), {})
+
+    def _open(self, path: Path) -> None:
+        work = partial(open_document, path, self._window.session.document)
+        self._read(path, work, self._on_opened, self._window.settings.answers(path), {})
+
+    def _read(
+        self,
+        path: Path,
+        work: Callable[[dict[str, str]], Document],
+        done: Callable[[Path, Document], None],
+        remembered: dict[str, str],
+        answers: dict[str, str],
+    ) -> None:
+        """Read a file away from the GUI thread, asking what it leaves open, as often as it does."""
+        again = partial(self._read, path, work, done, remembered)
         self._jobs.start(
             Job(
                 f"Opening {path.name}",
-                partial(open_document, path, base, {**remembered, **answers}),
-                partial(self._on_opened, path),
-                partial(self._on_open_failed, path, remembered, answers),
+                partial(work, {**remembered, **answers}),
+                partial(done, path),
+                partial(self._on_open_failed, path, again, remembered, answers),
             )
         )
 
     def _on_opened(self, path: Path, document: Document) -> None:
         window = self._window
         self._took(path)
-        window.settings.folder = path.parent
-        window.settings.add_recent(path)
+        self._remember(path)
         window.message.dismiss()
         window.history.reset(document)
+
+    def _on_labelled(self, path: Path, document: Document) -> None:
+        self._remember(path)
+        self._window.history.push(document, f"Take tokens from {path.name}")
+
+    def _remember(self, path: Path) -> None:
+        self._window.settings.folder = path.parent
+        self._window.settings.add_recent(path)
 
     def _took(self, path: Path) -> None:
         is_session = path.suffix.lower() == SUFFIX
@@ -121,7 +154,12 @@ class WindowFiles(QObject):
         self._window.autosave.origin = str(path)
 
     def _on_open_failed(
-        self, path: Path, remembered: dict[str, str], answers: dict[str, str], error: Exception
+        self,
+        path: Path,
+        again: Callable[[dict[str, str]], None],
+        remembered: dict[str, str],
+        answers: dict[str, str],
+        error: Exception,
     ) -> None:
         window = self._window
         if not isinstance(error, Question):
@@ -134,11 +172,13 @@ class WindowFiles(QObject):
             answers = {**answers, error.option_name: dialog.answer()}
             if dialog.remember():
                 window.settings.remember_answers(path, {**remembered, **answers})
-            self._open(path, remembered, answers)
+            again(answers)
         dialog.deleteLater()
 
-    def fill_recent(self, menu) -> None:
+    @Slot()
+    def fill_recent(self) -> None:
         """Fill the menu of recent files."""
+        menu = self._window.menus["File/Open recent"]
         menu.clear()
         recent = self._window.settings.recent_files
         for path in recent:
@@ -147,9 +187,9 @@ class WindowFiles(QObject):
             action.setData(path)
         if recent:
             menu.addSeparator()
-            clear = menu.addAction("Clear list")
-            clear.setData("")
-        menu.setEnabled(bool(recent))
+            menu.addAction("Clear list").setData("")
+        else:
+            menu.addAction("No files yet").setEnabled(False)
 
     @Slot(QAction)
     def on_recent(self, action: QAction) -> None:
@@ -229,8 +269,7 @@ class WindowFiles(QObject):
     ) -> None:
         window = self._window
         self._took(path)
-        window.settings.folder = path.parent
-        window.settings.add_recent(path)
+        self._remember(path)
         if window.session.document.same_but_view(document):
             window.history.set_clean()
         window.say(f"Saved {path.name}.")

@@ -57,7 +57,7 @@ def test_terms_share_one_scale_with_zero_in_the_middle_unless_told_otherwise() -
     assert levels["content"] == levels["positional"] == levels["scores"]
     assert levels["content"].low == -levels["content"].high
     each = {stage: tile.levels for stage, tile in frame(document(view=View(levels="auto"))).tiles.items()}
-    assert each["content"] != each["positional"] and each["positional"].symmetric
+    assert each["content"] != each["positional"] and each["positional"].low == -each["positional"].high
     zero = frame(document(encoding=EncodingSpec("none"))).tiles["positional"].codes
     assert (zero[np.tril_indices(10)] == ZERO_CODE).all()
 
