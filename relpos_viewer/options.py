@@ -77,7 +77,7 @@ def _typed(options: argparse.Namespace, before: TextSource) -> TextSource:
 
 def _from_file(options: argparse.Namespace, default: Document) -> Document:
     from relpos_viewer.app.opening import open_document
-    from relpos_viewer.document.document import EncodingSpec, TextSource, replace
+    from relpos_viewer.document.document import TextSource, replace
 
     path = Path(options.file)
     answers = {name: value for name in ANSWERS if (value := getattr(options, name)) is not None}
@@ -85,9 +85,6 @@ def _from_file(options: argparse.Namespace, default: Document) -> Document:
     if isinstance(document.source, TextSource):
         return replace(document, source=_typed(options, document.source))  # a session's text too
     refuse(options, TEXT_OPTIONS, f"{path.name} has its own heads")
-    if document.source.arrays and path.suffix.lower() != ".relpos":
-        # Arrays are shown as they are: nothing is added or hidden that nobody asked for.
-        document = replace(document, encoding=EncodingSpec("none"), mask="none")
     return document
 
 

@@ -18,7 +18,9 @@ def test_the_new_file_takes_the_place_of_the_old_one_and_nothing_else_is_left(tm
     with atomic_path(target) as temporary:
         assert temporary.parent == tmp_path and temporary.suffix == ".png"
         temporary.write_bytes(b"new")
+        written = temporary.stat().st_ino
         assert target.read_bytes() == b"old"
+    assert target.stat().st_ino == written  # renamed in one step, not copied
     assert target.read_bytes() == b"new"
     assert [each.name for each in tmp_path.iterdir()] == ["a.png"]
 

@@ -141,6 +141,8 @@ def draw_curves(
     canvas.text(plot.x, head_line, "bias curve", 1.05 * em, look.text, weight="bold", va="center")
     formula = "b(δ)" if curves.exact else "mean of the term along each diagonal"
     after = plot.x + ruler.width("bias curve ", 1.05 * em, "bold") + 0.5 * em
+    if after + ruler.width(formula, SMALL * em) > plot.right:
+        formula = ""
     canvas.text(after, head_line, formula, SMALL * em, look.muted, va="center")
 
     entries = [

@@ -25,7 +25,7 @@ from relpos_viewer.core.quantise import (
 )
 from relpos_viewer.core.quantise import BEYOND as BEYOND_CODE
 from relpos_viewer.export.appearance import TERMS, Style, lookup, style
-from relpos_viewer.export.axis import value_labels
+from relpos_viewer.export.axis import OVERHANG, value_labels
 from relpos_viewer.export.canvas import Box, Canvas, Ruler
 from relpos_viewer.export.curves import draw_curves
 from relpos_viewer.export.figures import PANELS, VECTOR_DPI, FigureOptions, chosen_reduce, matrices
@@ -280,6 +280,10 @@ def _draw_bar(
     axes = canvas.image(box, gradient, look.border, BORDER * em)
     ticks = value_labels(levels, box.w, canvas.ruler, SMALL * em, upright=False)
     canvas.ticks(axes, "x", ticks.places, ticks.texts, SMALL * em, look.muted)
+    for place, label in zip(ticks.places, axes.get_xticklabels(), strict=True):
+        beyond = canvas.ruler.width(label.get_text(), SMALL * em) / 2 - min(place, 1 - place) * box.w
+        if beyond > OVERHANG * em:  # flush with the end of a short bar
+            label.set_horizontalalignment("left" if place < 0.5 else "right")
 
 
 def _draw_legend(

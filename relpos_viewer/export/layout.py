@@ -108,22 +108,26 @@ def arrange(request: Request, ruler: Ruler) -> Layout:
     count = len(request.stages)
     rows = sorted({1, math.ceil(count / 2), count}) if count else [0]
     tried = [_try(request, ruler, each, beside=False) for each in rows]
-    if request.height is None:
-        # In a row, as the equation is read, unless the matrices become tiny.
-        layout = next((one for one in tried if one.side >= 1.8 * LEAST_SIDE * one.em), tried[-1])
-    else:
-        if count and request.curve:
-            tried += [_try(request, ruler, each, beside=True) for each in rows]
-        layout = max(tried, key=lambda one: one.side)
-    narrow = layout.curve is not None and layout.curve.w < LEAST_CURVE * layout.em
-    if layout.side < LEAST_SIDE * layout.em or narrow or layout.em < LEAST_EM:
+    if request.height is not None and count and request.curve:
+        tried += [_try(request, ruler, each, beside=True) for each in rows]
+    fitting = [one for one in tried if _legible(one)]
+    if not fitting:
         parts = [f"{count} matrices"] if count else []
         parts += ["the curve"] if request.curve else []
         raise ViewerError(
-            f"{request.width} × {layout.height} pixels are too few for {' and '.join(parts)}; "
+            f"{request.width} × {tried[0].height} pixels are too few for {' and '.join(parts)}; "
             "make the figure larger or choose fewer panels."
         )
-    return layout
+    if request.height is None:
+        # In a row, as the equation is read, unless the matrices become tiny.
+        return next((one for one in fitting if one.side >= 1.8 * LEAST_SIDE * one.em), fitting[-1])
+    return max(fitting, key=lambda one: one.side)
+
+
+def _legible(layout: Layout) -> bool:
+    """Whether letters, matrices and the curve are large enough to be read."""
+    wide = layout.curve is None or layout.curve.w >= LEAST_CURVE * layout.em - 2  # boxes lie on whole pixels
+    return wide and layout.em >= LEAST_EM and layout.side >= LEAST_SIDE * layout.em
 
 
 def _try(request: Request, ruler: Ruler, rows: int, *, beside: bool) -> Layout:
@@ -142,23 +146,19 @@ def _try(request: Request, ruler: Ruler, rows: int, *, beside: bool) -> Layout:
 
     keys = queries = NO_LABELS
     side = 0
+    across = down = -1.0  # pixels kept for the labels of queries and keys
     left = row_height = 0.0
-    for _ in range(3 if rows else 0):  # labels need room, room decides about labels; it settles at once
-        left = (MARGIN + grid.lead + SIDE_NAME + 0.5) * em + queries.extent
-        row_height = (HEADER + 0.5 + AXIS_NAME + BAR_GAP + BAR + BAR_LABELS) * em + keys.extent
-        room = (
-            request.width
-            - left
-            - (grid.inner + MARGIN) * em
-            - ((LEAST_CURVE + ROW_GAP) * em if beside else 0)
-        )
-        free = room / columns
+    # Labels need room, room decides about labels: what is kept for them only grows, so this ends.
+    while rows and (queries.extent > across or keys.extent > down):
+        across, down = max(across, queries.extent), max(down, keys.extent)
+        left = (MARGIN + grid.lead + SIDE_NAME + 0.5) * em + across
+        row_height = (HEADER + 0.5 + AXIS_NAME + BAR_GAP + BAR + BAR_LABELS) * em + down
+        room = request.width - left - (grid.inner + MARGIN) * em
+        free = (room - ((LEAST_CURVE + ROW_GAP) * em if beside else 0)) / columns
         if request.height is not None:
             curve_height = CURVE_HEIGHT * em if under else 0.0
-            high = (
-                request.height - above - below - curve_height - rows * row_height - (rows - 1) * ROW_GAP * em
-            )
-            free = min(free, high / rows / aspect)
+            high = request.height - above - below - curve_height - rows * row_height
+            free = min(free, (high - (rows - 1) * ROW_GAP * em) / rows / aspect)
         side = math.floor(free)
         if side < 2:
             break
@@ -177,7 +177,7 @@ def _try(request: Request, ruler: Ruler, rows: int, *, beside: bool) -> Layout:
         row, column = divmod(index, columns)
         x = start + column * side + sum(grid.gaps[: column + 1]) * em
         y = above + row * (row_height + matrix_height + ROW_GAP * em) + HEADER * em
-        outside = (SIDE_NAME + 0.5) * em + queries.extent if column == 0 else 0.0
+        outside = (SIDE_NAME + 0.5) * em + across if column == 0 else 0.0
         sign_x = x - outside - (grid.gaps[column] if column else grid.lead) * em / 2
         box = Box(round(x), round(y), side, matrix_height)
         panels.append(Panel(stage, box, grid.signs[index], sign_x, column == 0))

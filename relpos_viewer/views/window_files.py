@@ -228,8 +228,7 @@ class WindowFiles(QObject):
             self._took(Path(recovery.origin))
         window.history.reset(document)
         window.history.set_unclean()
-        window.autosave.save_now()
-        recovery.discard()
+        window.autosave.adopt(recovery)
 
     # Save
 

@@ -50,6 +50,8 @@ def image(data: bytes) -> np.ndarray:
         ({"width": 600}, (600, None)),
         ({"width": 1601, "height": 901}, (1601, 901)),
         ({"width": 777, "height": 778, "dpi": 150}, (777, 778)),
+        ({"width": 882, "height": 896, "dpi": 110}, (882, 896)),
+        ({"width": 635, "height": 612}, (635, 612)),
         ({"width": 180, "height": 120, "unit": "mm", "dpi": 100}, (709, 472)),
         ({"width": 7, "height": 4.5, "unit": "in"}, (2100, 1350)),
     ],
@@ -340,6 +342,12 @@ def test_typed_limits_of_many_digits_do_not_run_into_the_next_bar(make_picture, 
     assert collisions(drawn(make_picture(), width=1200, levels=levels)) == []
 
 
+def test_the_remark_about_pooled_cells_has_a_line_of_its_own(make_picture, drawn) -> None:
+    figure = drawn(make_picture(300, mask="none"), width=700)
+    assert any(words.startswith("1 pixel =") for words in figure.words())
+    assert collisions(figure) == []
+
+
 def test_a_single_query_has_its_band(make_picture, drawn) -> None:
     figure = drawn(make_picture(20, n_query=1), width=1200)
     assert collisions(figure) == []
@@ -396,7 +404,7 @@ def test_no_script_breaks_an_axis_or_warns(make_picture, caplog) -> None:
     with warnings.catch_warnings(), caplog.at_level(logging.WARNING):
         warnings.simplefilter("error")
         for kind in FORMATS:
-            figure_bytes(made, FigureOptions(width=1200, title="$\\frac{1} 👍 中"), kind)
+            figure_bytes(made, FigureOptions(width=1200, title="$\\frac{1$ 👍 中"), kind)
     assert caplog.records == []
 
 

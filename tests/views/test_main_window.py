@@ -209,6 +209,7 @@ def test_the_figures_of_the_head_come_back_when_the_hand_lets_go(window: MainWin
     qtbot.waitUntil(lambda: window.history.is_previewing and not window.runner.is_busy, timeout=5000)
     assert figures.text() == before, "a moving hand is not slowed down by them"
     qtbot.keyClick(window.curve.plot, Qt.Key.Key_Escape)
+    mouse(window.curve.plot, QEvent.Type.MouseButtonRelease, QPointF(200, 100), down=False)
     drag_curve(window, -5, 50)
     settle(window, qtbot)
     assert figures.text() != before
