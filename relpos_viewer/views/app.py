@@ -23,7 +23,7 @@ SIGNAL_MS = 200
 
 def run(document: Document, path: str | os.PathLike[str] | None = None) -> int:
     """Show `document`, read from `path`, until its window is closed; returns the exit status."""
-    application = _application()
+    application = prepare_application()
     window = MainWindow(document, Settings.of_user(), "" if path is None else os.fspath(path))
     window.show()
     found = recoveries()
@@ -74,7 +74,7 @@ def view(
     Raises:
         ViewerError: when shapes, names or values do not fit.
     """
-    application = _application()
+    application = prepare_application()
     inputs = inputs_from_arrays(q, k, v)
     arrays = {
         name: getattr(inputs, name).float().cpu().numpy()
@@ -107,7 +107,8 @@ def as_bool(mask: object):
     return mask.cpu().numpy() if hasattr(mask, "cpu") else mask
 
 
-def _application() -> QApplication:
+def prepare_application() -> QApplication:
+    """Return the application, made when there is none, with the name and style of this program."""
     application = QApplication.instance()
     if application is None:
         QGuiApplication.setDesktopFileName(PROGRAM)

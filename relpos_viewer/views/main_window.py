@@ -6,7 +6,6 @@ the frame goes to the views. Nothing here computes.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -21,7 +20,7 @@ from PySide6.QtGui import (
     QKeyEvent,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
 from relpos_viewer.app.actions import make_actions
 from relpos_viewer.app.autosave import Autosave
@@ -48,6 +47,7 @@ from relpos_viewer.views.top_bar import TopBar
 from relpos_viewer.views.window_actions import connect_actions, draw_icons, fill_menu_bar
 from relpos_viewer.views.window_commands import WindowCommands
 from relpos_viewer.views.window_files import WindowFiles
+from relpos_viewer.views.window_layout import WindowLayout
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
 INSPECTOR_ROOM = 1160
@@ -111,26 +111,12 @@ class MainWindow(QMainWindow):
         self._restore_geometry()
         self._show_document(document)
         self._request()
+        self.curve.setFocus()  # so that the arrow keys move what this window is about
 
     # Building
 
     def _lay_out(self) -> None:
-        self.bottom = QSplitter(Qt.Orientation.Horizontal)
-        self.bottom.setObjectName("bottomSplitter")
-        self.bottom.addWidget(self.curve)
-        self.bottom.addWidget(self.inspector)
-        self.bottom.setStretchFactor(0, 1)
-        self.bottom.setStretchFactor(1, 0)
-        self.bottom.setSizes([1000, 330])
-        self.middle = QSplitter(Qt.Orientation.Vertical)
-        self.middle.setObjectName("middleSplitter")
-        self.middle.addWidget(self.equation)
-        self.middle.addWidget(self.bottom)
-        self.middle.setStretchFactor(0, 5)
-        self.middle.setStretchFactor(1, 4)
-        for splitter in (self.middle, self.bottom):
-            splitter.setChildrenCollapsible(False)
-            splitter.setHandleWidth(8)
+        self.arrangement = WindowLayout(self.equation, self.curve, self.inspector)
         central = QWidget()
         central.setObjectName(names.CENTRAL)
         column = QVBoxLayout(central)
@@ -139,7 +125,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.top)
         column.addWidget(self.message)
         column.addWidget(self.sequence)
-        column.addWidget(self.middle, 1)
+        column.addWidget(self.arrangement, 1)
         column.addWidget(self.status)
         self.setCentralWidget(central)
 
@@ -206,6 +192,7 @@ class MainWindow(QMainWindow):
         self.sequence.set_source(document.source)
         self.top.set_document(document, self._heads(document))
         self.equation.set_layout(document.view.layout)
+        self.arrangement.arrange(document.view.layout)
         self.equation.set_labels_shown(document.view.labels)
         if self.curve.axis != document.view.curve_axis:
             self.curve.axis = document.view.curve_axis
@@ -562,11 +549,7 @@ class MainWindow(QMainWindow):
         if geometry.isEmpty() or not self.restoreGeometry(geometry):
             available = self.screen().availableGeometry()
             self.resize(min(1440, available.width()), min(900, available.height()))
-        state = bytes(self.settings.state)
-        with contextlib.suppress(ValueError):
-            first, second = state.split(b"|", 1)
-            self.middle.restoreState(QByteArray.fromBase64(first))
-            self.bottom.restoreState(QByteArray.fromBase64(second))
+        self.arrangement.restore(bytes(self.settings.state))
 
     # Files dropped on the window, and its end
 
@@ -588,8 +571,7 @@ class MainWindow(QMainWindow):
             event.ignore()
             return
         self.settings.geometry = self.saveGeometry()
-        state = b"|".join(bytes(each.saveState().toBase64()) for each in (self.middle, self.bottom))
-        self.settings.state = QByteArray(state)
+        self.settings.state = QByteArray(self.arrangement.save())
         self.settings.sync()
         self.runner.close()
         self.files.close()

@@ -10,6 +10,9 @@ from relpos_viewer.core.numbers import short
 from relpos_viewer.views import names
 from relpos_viewer.views.elided_label import ElidedLabel
 
+# Narrower than this the figures make way while the cursor is on a cell.
+ROOM_FOR_BOTH = 1250
+
 FIGURE_TIPS = {
     "Toeplitz share": "Share of the positional term's variance that depends on j − i alone",
     "position share": "Share of the score's variance within rows that comes from position",
@@ -53,6 +56,7 @@ class StatusBar(QWidget):
     def show_cell(self, text: str) -> None:
         """Show one line about the cell or point under the cursor; empty for none."""
         self._cell.setText(text)
+        self._figures.setVisible(not text or self.width() > ROOM_FOR_BOTH)
 
     def show_figures(self, figures: dict[str, float]) -> None:
         """Show the head's figures; those that are not defined are left out."""
