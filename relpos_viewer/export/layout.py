@@ -28,6 +28,7 @@ SIDE_NAME = 1.35
 SIGN, SOFTMAX, NO_SIGN = 2.4, 4.7, 1.7
 CURVE_HEIGHT = 12.5  # of the curve panel, at least
 LEAST_CURVE = 24.0  # its width, at least
+MUCH_LARGER = 0.75  # the side of a matrix, as a part of the largest that could be had
 LEAST_EM = 4.0  # pixels; smaller letters cannot be read
 LEAST_SIDE = 5.0  # of a matrix; below that it shows nothing
 
@@ -100,28 +101,34 @@ class Layout:
 
 
 def arrange(request: Request, ruler: Ruler) -> Layout:
-    """The arrangement in which the matrices are largest: one to four rows, the curve under or beside them.
+    """One to four rows of matrices, the curve under or beside them: whatever the room is best for.
 
     Raises:
         ViewerError: when even then they are too small to be read.
     """
     count = len(request.stages)
     rows = sorted({1, math.ceil(count / 2), count}) if count else [0]
-    tried = [_try(request, ruler, each, beside=False) for each in rows]
-    if request.height is not None and count and request.curve:
-        tried += [_try(request, ruler, each, beside=True) for each in rows]
-    fitting = [one for one in tried if _legible(one)]
-    if not fitting:
-        parts = [f"{count} matrices"] if count else []
+    places = (False, True) if request.height is not None and count and request.curve else (False,)
+    fitting: list[Layout] = []
+    for shrink in (1.0, 0.85, 0.7, 0.55):  # long labels in a low figure: smaller letters before none
+        tried = [_try(request, ruler, each, shrink, beside=beside) for beside in places for each in rows]
+        fitting = [one for one in tried if _legible(one)]
+        if fitting:
+            break
+    else:
+        parts = [f"{count} matri{'x' if count == 1 else 'ces'}"] if count else []
         parts += ["the curve"] if request.curve else []
+        height = request.height or tried[0].height
         raise ViewerError(
-            f"{request.width} × {tried[0].height} pixels are too few for {' and '.join(parts)}; "
+            f"{request.width} × {height} pixels are too few for {' and '.join(parts)}; "
             "make the figure larger or choose fewer panels."
         )
     if request.height is None:
         # In a row, as the equation is read, unless the matrices become tiny.
         return next((one for one in fitting if one.side >= 1.8 * LEAST_SIDE * one.em), fitting[-1])
-    return max(fitting, key=lambda one: one.side)
+    # The equation in a row over its curve reads best; it gives way where others have much larger matrices.
+    best = max(one.side for one in fitting)
+    return next(one for one in fitting if one.side >= MUCH_LARGER * best)
 
 
 def _legible(layout: Layout) -> bool:
@@ -130,15 +137,15 @@ def _legible(layout: Layout) -> bool:
     return wide and layout.em >= LEAST_EM and layout.side >= LEAST_SIDE * layout.em
 
 
-def _try(request: Request, ruler: Ruler, rows: int, *, beside: bool) -> Layout:
-    """Lay the matrices out in `rows` rows, with the curve `beside` or under them."""
+def _try(request: Request, ruler: Ruler, rows: int, shrink: float, *, beside: bool) -> Layout:
+    """Lay the matrices out in `rows` rows, with the curve `beside` or under them, letters times `shrink`."""
     columns = math.ceil(len(request.stages) / rows) if rows else 0
     grid = _Grid.of(request.stages, rows, columns)
     under = request.curve and not beside
     em = request.width / (52 + 8 * max(columns, 1) + (26 if beside else 0))
     if request.height is not None:
         em = min(em, request.height / (15 * rows + (13 if under else 0) + 3))
-    em = max(em, request.least_em)
+    em = max(shrink * em, request.least_em)
     aspect = min(max(request.n_query / request.n_key, 1 / 12), 2.0)  # a single query still gets a band
     above = (TITLE if request.title else 0.6) * em
     swatches, remark, lines = _legend(request, ruler, em)
