@@ -50,7 +50,7 @@ def image(data: bytes) -> np.ndarray:
         ({"width": 600}, (600, None)),
         ({"width": 1601, "height": 901}, (1601, 901)),
         ({"width": 777, "height": 778, "dpi": 150}, (777, 778)),
-        ({"width": 882, "height": 896, "dpi": 110}, (882, 896)),
+        ({"width": 402, "height": 406, "dpi": 100}, (402, 406)),
         ({"width": 635, "height": 612}, (635, 612)),
         ({"width": 180, "height": 120, "unit": "mm", "dpi": 100}, (709, 472)),
         ({"width": 7, "height": 4.5, "unit": "in"}, (2100, 1350)),
