@@ -205,6 +205,19 @@ def test_d03_an_anchor_added_and_dragged_in_one_go_is_one_step(editor, history):
     assert not editor.edit.any()
 
 
+def test_the_ctrl_that_added_an_anchor_rounds_only_once_pressed_anew(editor):
+    scaled_to(editor, 0.02)
+    editor.tool = "anchors"
+    x, y = point(editor, -4)
+    press(editor.plot, (x, y), CTRL)
+    move(editor.plot, (x, y - 31), CTRL)
+    assert edits(editor.edit)[-4] == pytest.approx(0.62)
+    move(editor.plot, (x, y - 32))
+    move(editor.plot, (x, y - 31), CTRL)
+    assert edits(editor.edit)[-4] == pytest.approx(0.5)
+    release(editor.plot, (x, y - 31))
+
+
 def test_d03_escape_takes_back_an_anchor_that_was_added_by_the_same_press(editor, log):
     editor.tool = "anchors"
     x, y = point(editor, -4)
@@ -397,6 +410,8 @@ def test_a_lost_release_ends_the_drag(editor, log):
     hover(editor.plot, (x, y - 90))
     assert len(log.commits) == 1
     assert edits(log.commits[0][1])[-3] == pytest.approx(30 * units(editor))
+    hover(editor.plot, point(editor, -6))
+    assert editor.plot.item.marks.focus == -6
 
 
 # Anchors.
@@ -657,6 +672,14 @@ def test_arrows_choose_an_offset_and_nudge_it(editor, log):
     key(editor.plot, Key.Key_Down)
     assert edits(editor.edit) == pytest.approx({-2: 0.01})
     assert editor.plot.accessibleDescription().startswith("δ = −2")
+
+
+def test_arrows_win_over_a_pointer_that_rests_in_the_plot(editor):
+    hover(editor.plot, point(editor, -6))
+    key(editor.plot, Key.Key_Left)
+    assert editor.selection == (-6, -6)
+    key(editor.plot, Key.Key_Right)
+    assert editor.plot.item.marks.focus == -5
 
 
 def test_arrows_stop_at_the_ends(editor):
