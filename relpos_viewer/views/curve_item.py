@@ -285,7 +285,8 @@ class CurveItem(pg.GraphicsObject):
         painter.setPen(QColor(self._theme.muted))
         metrics = QFontMetricsF(painter.font())
         widths = [max(map(metrics.horizontalAdvance, text.splitlines())) for text in words]
-        inner = rect.adjusted(6, 10, -6, -10)
+        # Under the note that content-dependent curves have along the top.
+        inner = rect.adjusted(6, 10 if self._shown.curves.exact else 28, -6, -10)
         for text, width in zip(words, widths, strict=True):
             if width <= inner.width():
                 painter.drawText(inner, int(Qt.AlignmentFlag.AlignHCenter | where), text)
