@@ -97,10 +97,7 @@ class Canvas:
 
     def __init__(self, width: int, height: int, dpi: float, background: str, ruler: Ruler) -> None:
         self.width, self.height, self.dpi, self.ruler = width, height, dpi, ruler
-        # matplotlib truncates inches × dpi; the thousandth keeps 1601 px from becoming 1600.
-        self.figure = Figure(
-            figsize=((width + 1e-3) / dpi, (height + 1e-3) / dpi), dpi=dpi, facecolor=background
-        )
+        self.figure = Figure(figsize=(width / dpi, height / dpi), dpi=dpi, facecolor=background)
         FigureCanvasAgg(self.figure)
 
     def points(self, pixels: float) -> float:

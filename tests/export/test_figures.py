@@ -68,6 +68,11 @@ def test_a_png_has_exactly_the_pixels_and_the_dpi_that_were_asked_for(
         assert np.asarray(png.convert("RGBA"))[..., 3].min() == 255  # opaque
 
 
+def test_inches_that_a_float_cannot_hold_lose_no_pixel(make_picture, drawn) -> None:
+    # 4.02 · 100 is 401.99999999999994, which must not be cut off.
+    assert drawn(make_picture(), width=402, height=406, dpi=100).pixels.shape[:2] == (406, 402)
+
+
 def test_a_tiff_holds_the_same_pixels_as_the_png(make_picture, tmp_path) -> None:
     options = FigureOptions(width=700, dpi=200)
     for name in ("a.png", "a.tif"):
