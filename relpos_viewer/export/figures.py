@@ -11,8 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from relpos_viewer.atomic import atomic_path
 from relpos_viewer.core.errors import ViewerError, nearest
 from relpos_viewer.core.field import STAGES, Stage
@@ -202,9 +200,3 @@ def chosen_reduce(stage: Stage, reduce: str) -> str:
 def matrices(options: FigureOptions) -> tuple[Stage, ...]:
     """The panels that are matrices."""
     return tuple(stage for stage in STAGES if stage in options.panels)
-
-
-def offsets_of(picture: Picture) -> np.ndarray:
-    """δ of every place of the curves, int64 [2n−1]."""
-    n = picture.field.n_key
-    return np.arange(-(n - 1), n)

@@ -556,9 +556,8 @@ def test_two_thousand_tokens_are_a_small_file_in_little_time(make_picture, tmp_p
     figure_bytes(
         made, FigureOptions(width=300, panels=("curve",))
     )  # imports and the font cache are not counted
-    for name, limit in {"a.png": 3, "a.svg": 4}.items():
-        began = time.process_time()
+    for name, limit in {"a.png": 2, "a.svg": 3}.items():
+        began = time.thread_time()  # this thread's own: other work on the machine does not count
         save_figure(made, FigureOptions(), tmp_path / name)
-        # 0.9 to 1.5 s alone on two cores; the machine that tests is often busy.
-        assert time.process_time() - began < limit, name
+        assert time.thread_time() - began < limit, name
         assert (tmp_path / name).stat().st_size < 4_000_000, name
