@@ -373,6 +373,16 @@ _TOOLS = (
         group="tool",
     ),
     ActionSpec(
+        "tool:anchors",
+        "Anchors",
+        "Tools",
+        "Bend the curve between fixed points.",
+        "Ctrl+Shift+K",
+        "anchors",
+        checkable=True,
+        group="tool",
+    ),
+    ActionSpec(
         "radius_up",
         "Wider brush",
         "Tools",
@@ -406,6 +416,13 @@ GESTURES: tuple[Gesture, ...] = (
     Gesture("Curve", "Ctrl while dragging", "Snap the value"),
     Gesture("Curve", "Esc while dragging", "Put the curve back"),
     Gesture("Curve", "Wheel", "Change the radius of the brush"),
+    Gesture(
+        "Curve", "Ctrl+click", "Add an anchor; the curve bends between anchors and keeps its shape until then"
+    ),
+    Gesture(
+        "Curve", "Shift+click, or drag along the offset axis", "Select a range, which then moves together"
+    ),
+    Gesture("Curve", "Wheel over an axis", "Zoom that axis; double-click shows everything again"),
     Gesture("Curve", "Double-click a point", "Take your edit away from it"),
     Gesture("Curve", "Left, Right", "Select the next point"),
     Gesture("Curve", "Up, Down", "Change the selected point; with Shift ten times finer"),

@@ -240,7 +240,9 @@ class MainWindow(QMainWindow):
         if "weights" in frame.tiles:
             self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
         self.inspector.bars.set_weights_scale(document.view.weights_scale)
-        self.curve.set_frame_curves(frame.curves, not frame.curves.visible[frame.curves.n :].any())
+        future_masked = not frame.curves.visible[frame.curves.n :].any()
+        rule = "" if frame.curves.beyond is None else str(frame.encoding.values.get("rule", ""))
+        self.curve.set_frame_curves(frame.curves, future_masked, rule)
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))

@@ -64,7 +64,7 @@ CHOICES = {
     "curve_axis": get_args(doc.CurveAxis),
     "tokenizer": get_args(doc.Tokenizer),
     "theme": ("system", "light", "dark"),
-    "tool": ("brush", "freehand"),
+    "tool": ("brush", "freehand", "anchors"),
     "shape": ("step", "linear", "smooth"),
 }
 
