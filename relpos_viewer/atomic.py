@@ -32,10 +32,10 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
         # O_EXCL with mode 0o666: the umask applies without being read, which no thread can do safely.
         os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
         with suppress(FileNotFoundError):
-            os.chmod(temporary, target.stat().st_mode & 0o7777)
+            temporary.chmod(target.stat().st_mode & 0o7777)
         yield temporary
         _sync(temporary, os.O_RDWR)
-        os.replace(temporary, target)
+        os.replace(temporary, target)  # noqa: PTH105  the call that tests interrupt
         if os.name == "posix":
             _sync(target.parent, os.O_RDONLY)
     except OSError as error:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from relpos_viewer import __version__
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.options import document_from_options, figure_options, refuse
+from relpos_viewer.options import ANSWERS, document_from_options, figure_options, refuse
 
 if TYPE_CHECKING:
     from relpos_viewer.sources.contents import Question
@@ -287,10 +287,17 @@ def _raising(read: Callable[[str], Any]) -> Callable[[str], Any]:
 
 
 def _open_window(options: argparse.Namespace) -> int:
-    document = document_from_options(options)
+    from relpos_viewer.sources.contents import Question
+
+    try:
+        document, asked = document_from_options(options), False
+    except Question:
+        # The window asks what the file leaves open; it starts with what the other options say.
+        alone = argparse.Namespace(**{**vars(options), "file": None, **dict.fromkeys(ANSWERS)})
+        document, asked = document_from_options(alone), True
     from relpos_viewer.views.app import run
 
-    return run(document, path=options.file)
+    return run(document, path=options.file, asked=asked)
 
 
 def _render(options: argparse.Namespace) -> int:
@@ -318,8 +325,8 @@ def _render(options: argparse.Namespace) -> int:
         save_session(document, out)
         return 0
 
+    from relpos_viewer.core.field import check_length
     from relpos_viewer.core.masks import parse_mask
-    from relpos_viewer.export.picture import check_length
     from relpos_viewer.sources.build import inputs_for
 
     inputs = inputs_for(document.source)
@@ -333,7 +340,7 @@ def _render(options: argparse.Namespace) -> int:
     if figure is not None:
         from dataclasses import replace
 
-        from relpos_viewer.export.appearance import stage_levels
+        from relpos_viewer.core.limits import stage_levels
         from relpos_viewer.export.figures import save_figure
         from relpos_viewer.export.picture import picture
 

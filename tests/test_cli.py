@@ -329,7 +329,8 @@ def test_the_tokenizers_offered_are_those_that_exist() -> None:
 def test_the_window_opens_on_the_same_options(here, monkeypatch) -> None:
     opened: list[tuple[Document, object]] = []
     monkeypatch.setattr(
-        "relpos_viewer.views.app.run", lambda document, path=None: opened.append((document, path)) or 0
+        "relpos_viewer.views.app.run",
+        lambda document, path=None, asked=False: opened.append((document, path)) or 0,
     )
     assert (
         cli.main(["--text", "a b", "--encoding", "alibi", "--mask", "none", "--head", "2", "--scale", "2"])
@@ -348,7 +349,7 @@ def test_a_file_named_like_a_command_is_given_with_its_folder(here, monkeypatch)
     Path("render").write_text("a b c")
     opened: list[Document] = []
     monkeypatch.setattr(
-        "relpos_viewer.views.app.run", lambda document, path=None: opened.append(document) or 0
+        "relpos_viewer.views.app.run", lambda document, path=None, asked=False: opened.append(document) or 0
     )
     assert cli.main(["./render"]) == 0 and opened[0].source.text == "a b c"
 
@@ -423,3 +424,17 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
     # Short enough, everything may have been written before the reader left.
     assert done.stderr.strip() in ("141", "0")
+
+
+def test_a_file_that_leaves_something_open_is_asked_about_in_the_window(here, monkeypatch) -> None:
+    np.savez("open.npz", q=np.ones((1, 2, 2, 2), np.float32), k=np.ones((1, 2, 2, 2), np.float32))
+    opened: list[tuple[Document, object, bool]] = []
+    monkeypatch.setattr(
+        "relpos_viewer.views.app.run",
+        lambda document, path=None, asked=False: opened.append((document, path, asked)) or 0,
+    )
+    assert cli.main(["open.npz", "--encoding", "alibi"]) == 0
+    assert cli.main(["open.npz", "--order", "bshd"]) == 0
+    (document, path, asked), (settled, _, not_asked) = opened
+    assert asked and path == "open.npz" and document.encoding.name == "alibi"
+    assert not not_asked and settled.source.arrays["q"].shape == (2, 2, 2)

@@ -16,25 +16,21 @@ import torch
 
 from relpos_viewer.app.runner import Cancel, Cancelled
 from relpos_viewer.core import measures
+from relpos_viewer.core.curves import CurveSet, curve_set
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import STAGES, PlainField, Stage
+from relpos_viewer.core.field import STAGES, PlainField, Stage, check_length
 from relpos_viewer.core.inputs import AttentionInputs
-from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
+from relpos_viewer.core.levels import Levels
+from relpos_viewer.core.limits import stage_levels
 from relpos_viewer.core.masks import parse_mask
-from relpos_viewer.core.pooling import Span, block_edges, block_of, pixel_shape, whole_cells
+from relpos_viewer.core.pooling import Span, block_edges, block_of, chosen_reduce, pixel_shape, whole_cells
 from relpos_viewer.core.quantise import quantise
+from relpos_viewer.document.arrays import same
 from relpos_viewer.document.document import Document, View
 from relpos_viewer.sources.build import inputs_for
 
 logger = logging.getLogger(__name__)
-
-# The plain path keeps some ten [query, key] matrices; at 2,048 they take 160 MB and a frame a few dozen ms.
-LARGEST = 2048
-# Below this many cells the spread of the other heads' terms is computed too, so that they can be drawn faintly.
-OTHER_HEADS_CELLS = 1_000_000
-
-TERMS: tuple[Stage, ...] = ("content", "positional", "scores")
 
 
 @dataclass(frozen=True)
@@ -69,38 +65,6 @@ class Tile:
         height, width = self.codes.shape
         rows, cols = self.viewport.rows, self.viewport.cols  # whole cells
         return block_of(query, rows, height), block_of(key, cols, width)  # type: ignore[arg-type]
-
-
-@dataclass(frozen=True, eq=False)
-class CurveSet:
-    """What the curve editor shows; offsets δ = −(n−1) … n−1 along the last axis.
-
-    Attributes:
-        family: float32 [head, 2n−1], the encoding's own term; the mean along each diagonal when not `exact`
-            (NaN where nothing is visible, or for heads that were not computed).
-        low, high: float32 [2n−1], mean ∓ one standard deviation for the selected head, when not `exact`.
-        edit: float32 [head, 2n−1].
-        exact: whether `family` is the term itself.
-        buckets: int64 [2n−1], offsets that share a bias; None when each is its own.
-        beyond: bool [2n−1], offsets past what was drawn or trained; None without such a limit.
-        visible: bool [2n−1], offsets with a visible cell.
-        head: the selected head.
-    """
-
-    family: np.ndarray
-    low: np.ndarray | None
-    high: np.ndarray | None
-    edit: np.ndarray
-    exact: bool
-    buckets: np.ndarray | None
-    beyond: np.ndarray | None
-    visible: np.ndarray
-    head: int
-
-    @property
-    def n(self) -> int:
-        """Number of keys."""
-        return (self.family.shape[1] + 1) // 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,15 +106,13 @@ class Frame:
 
 @dataclass
 class _Memo:
-    """The last value of one step, and the objects it was made from; compared by identity."""
+    """The last value of one step, and what it was made from."""
 
     key: tuple[Any, ...] = ()
     value: Any = None
 
     def get(self, key: tuple[Any, ...], make: Any) -> Any:
-        if len(key) != len(self.key) or any(
-            a is not b and a != b for a, b in zip(key, self.key, strict=True)
-        ):
+        if not same(key, self.key):
             self.value = None  # let go of the old matrices before the new ones are made
             self.value = make()
             self.key = key
@@ -195,21 +157,23 @@ class FrameMaker:
         cancel.check()
         encoding = document.encoding.build()
         head = document.head
+
+        def of_head(index: int) -> PlainField:
+            mask = parse_mask(document.mask)
+            return PlainField.of(inputs, encoding, scale=document.scale, mask=mask, edit=None, head=index)
+
         plain: PlainField = self._field.get(
-            (inputs, document.encoding, _mask_key(document.mask), document.scale, head),
-            lambda: PlainField.of(
-                inputs, encoding, scale=document.scale, mask=parse_mask(document.mask), edit=None, head=head
-            ),
+            (inputs, document.encoding, document.mask, document.scale, head), lambda: of_head(head)
         )
         curves: CurveSet = self._curves.get(
-            (plain,), lambda: _curves(inputs, encoding, document, plain, head)
+            (plain,), lambda: curve_set(inputs, encoding, plain, head, of_head)
         )
         edit = document.edit.at(inputs.heads, inputs.n_key)  # [head, 2·key−1]
         edited: PlainField = self._edited.get(
             (plain, document.edit), lambda: plain.with_edit(torch.from_numpy(edit[head]).to(plain.content))
         )
         cancel.check()
-        levels = _levels(edited, document.view, request.stages)
+        levels = stage_levels(edited, document.view, request.stages)
         tiles = {
             stage: _tile(edited, stage, request.viewport, levels[stage], document.view, curves.beyond)
             for stage in request.stages
@@ -220,7 +184,7 @@ class FrameMaker:
             encoding=encoding,
             field=edited,
             tiles=tiles,
-            curves=_with_edit(curves, edit),
+            curves=curves.with_edit(edit),
             figures=_figures(edited, inputs) if request.detail else {},
             notes=(*inputs.notes, *notes),
             seconds=time.perf_counter() - began,
@@ -230,90 +194,12 @@ class FrameMaker:
 
 def _inputs(document: Document, device: str) -> AttentionInputs:
     inputs = inputs_for(document.source)
-    if inputs.n_key > LARGEST:
-        raise ViewerError(
-            f"this sequence has {inputs.n_key:,} tokens; pictures of more than {LARGEST:,} are not built yet, "
-            "so shorten it."
-        )
+    check_length(inputs.n_key)
     return inputs.to(device)
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:120]
-
-
-def _mask_key(mask: str | np.ndarray) -> object:
-    """Return what tells two masks apart without comparing arrays cell by cell."""
-    return mask if isinstance(mask, str) else id(mask)
-
-
-def _curves(
-    inputs: AttentionInputs, encoding: Encoding, document: Document, plain: PlainField, head: int
-) -> CurveSet:
-    n = inputs.n_key
-    exact = encoding.toeplitz and inputs.bias is None
-    low = high = None
-    if exact:
-        curve = encoding.with_heads(inputs.heads).curve(n)  # [head, 2n−1]
-        assert curve is not None
-        family = curve.numpy()
-    else:
-        family = np.full((inputs.heads, 2 * n - 1), np.nan, np.float32)  # [head, 2n−1]
-        if inputs.heads * n * n <= OTHER_HEADS_CELLS:
-            for other in range(inputs.heads):
-                field_ = PlainField.of(
-                    inputs,
-                    encoding,
-                    scale=document.scale,
-                    mask=parse_mask(document.mask),
-                    edit=None,
-                    head=other,
-                )
-                family[other] = measures.diagonal_summary(field_.own, field_.visible)[0]
-        family[head], low, high = measures.diagonal_summary(plain.own, plain.visible)
-    buckets, beyond = encoding.buckets(n), encoding.beyond(n)
-    return CurveSet(
-        family=family,
-        low=low,
-        high=high,
-        edit=np.zeros_like(family),
-        exact=exact,
-        buckets=None if buckets is None else buckets.numpy(),
-        beyond=None if beyond is None else beyond.numpy(),
-        visible=measures.visible_offsets(plain.visible),
-        head=head,
-    )
-
-
-def _with_edit(curves: CurveSet, edit: np.ndarray) -> CurveSet:
-    return CurveSet(**{**curves.__dict__, "edit": edit})
-
-
-def _levels(plain: PlainField, view: View, stages: tuple[Stage, ...]) -> dict[Stage, Levels]:
-    """Return each stage's limits by the rules of `View`."""
-    levels: dict[Stage, Levels] = {}
-    mode = "percentile" if view.levels == "percentile" else "full"
-    shared = view.levels == "shared"
-    for stage in TERMS if shared else [stage for stage in TERMS if stage in stages]:
-        levels[stage] = choose_levels(plain.stage(stage), plain.visible, mode=mode, symmetric=True)
-    if shared:
-        common = shared_levels([levels[stage] for stage in TERMS])
-        levels = dict.fromkeys(TERMS, common)
-    if "weights" in stages:
-        weights, visible = plain.weights, plain.visible
-        if view.hide_first_key and plain.n_key > 1:
-            weights, visible = weights[:, 1:], visible[:, 1:]
-        levels["weights"] = choose_levels(weights, visible, mode=mode, scale=view.weights_scale)
-    for stage in stages:
-        limits = view.locked_limits(stage)
-        if limits is None and view.levels == "typed":
-            limits = view.typed_limits(stage)
-        if limits is not None:
-            scale = view.weights_scale if stage == "weights" else "linear"
-            # A logarithm has no colour for 0: the floor of the automatic limits takes its place.
-            low = levels[stage].low if scale == "log" and limits[0] <= 0 else limits[0]
-            levels[stage] = Levels(low, limits[1], scale)
-    return levels
 
 
 def _tile(
@@ -324,10 +210,7 @@ def _tile(
     view: View,
     beyond: np.ndarray | None,
 ) -> Tile:
-    reduce = view.reduce
-    if reduce == "auto":
-        # A single strong weight must not fade when one zooms out; terms are judged by their average.
-        reduce = "max" if stage == "weights" else "mean"
+    reduce = chosen_reduce(stage, view.reduce)
     counts = (plain.n_query, plain.n_key)
     rows, cols = whole_cells(viewport.rows, counts[0]), whole_cells(viewport.cols, counts[1])
     values, shown = plain.tile(stage, rows, cols, viewport.shape, reduce)  # [h, w] each

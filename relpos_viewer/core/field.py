@@ -23,6 +23,7 @@ from relpos_viewer.core.attention import (
     visible_cells,
 )
 from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.offsets import toeplitz
@@ -30,6 +31,18 @@ from relpos_viewer.core.pooling import Span, pool, strongest_cell
 
 Stage = Literal["content", "positional", "scores", "weights"]
 STAGES: tuple[Stage, ...] = ("content", "positional", "scores", "weights")
+TERMS: tuple[Stage, ...] = STAGES[:3]
+
+# A head keeps some ten [query, key] matrices; at 2,048 they take 160 MB and a picture a few dozen ms.
+LARGEST = 2048
+
+
+def check_length(n_key: int) -> None:
+    """Raise ViewerError when a sequence is too long to be kept whole."""
+    if n_key > LARGEST:
+        raise ViewerError(
+            f"this sequence has {n_key:,} tokens, and pictures of more than {LARGEST:,} are not built yet; shorten it."
+        )
 
 
 @dataclass(frozen=True)

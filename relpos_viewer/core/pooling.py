@@ -19,6 +19,18 @@ from relpos_viewer.core.errors import ViewerError
 REDUCTIONS = ("mean", "max", "sample")
 
 Span = tuple[float, float]
+
+
+def chosen_reduce(stage: str, reduce: str) -> str:
+    """Return how cells of a stage become one pixel, where "auto" leaves it to the stage.
+
+    A single strong weight must not fade when one zooms out; terms are judged by their average.
+    """
+    if reduce != "auto":
+        return reduce
+    return "max" if stage == "weights" else "mean"
+
+
 Operation = Callable[..., torch.Tensor]
 
 

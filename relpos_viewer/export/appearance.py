@@ -1,22 +1,19 @@
-"""The look of a picture: limits of the colours, colour maps, and one drawing style a theme.
+"""The look of a picture: colour maps, and one drawing style a theme.
 
-Limits and maps are those of the window, so that a figure shows what its maker saw.
+Maps are those of the window, so that a figure shows what its maker saw.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal
 
 import cmap
 import numpy as np
 
 from relpos_viewer.core.errors import ViewerError, nearest
-from relpos_viewer.core.field import STAGES, PlainField, Stage
-from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
+from relpos_viewer.core.field import Stage
 from relpos_viewer.core.quantise import BELOW, BEYOND, LAST_VALUE, MASKED, NAN, NEG_INF, NO_KEY, POS_INF
-
-TERMS: tuple[Stage, ...] = ("content", "positional", "scores")
 
 AUTO = "auto"
 
@@ -135,41 +132,3 @@ def lookup(stage: Stage, terms_map: str, weights_map: str, look: Style) -> np.nd
 def rgb(colour: str) -> tuple[int, int, int]:
     """``#rrggbb`` as three bytes."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)
-
-
-class ViewLike(Protocol):
-    """What `stage_levels` asks of a `document.View`."""
-
-    @property
-    def levels(self) -> str: ...
-    @property
-    def weights_scale(self) -> Literal["linear", "log"]: ...
-    @property
-    def hide_first_key(self) -> bool: ...
-
-    def locked_limits(self, stage: str) -> tuple[float, float] | None: ...
-    def typed_limits(self, stage: str) -> tuple[float, float]: ...
-
-
-def stage_levels(field: PlainField, view: ViewLike) -> dict[Stage, Levels]:
-    """The colour limits of every stage of a head, by the rules of `document.View`; the window's own rule."""
-    mode: Literal["full", "percentile"] = "percentile" if view.levels == "percentile" else "full"
-    levels = {
-        stage: choose_levels(field.stage(stage), field.visible, mode=mode, symmetric=True) for stage in TERMS
-    }
-    if view.levels == "shared":
-        levels = dict.fromkeys(TERMS, shared_levels(list(levels.values())))
-    weights, visible = field.weights, field.visible
-    if view.hide_first_key and field.n_key > 1:
-        weights, visible = weights[:, 1:], visible[:, 1:]
-    levels["weights"] = choose_levels(weights, visible, mode=mode, scale=view.weights_scale)
-    for stage in STAGES:
-        limits = view.locked_limits(stage)
-        if limits is None and view.levels == "typed":
-            limits = view.typed_limits(stage)
-        if limits is not None:
-            scale = view.weights_scale if stage == "weights" else "linear"
-            # A logarithm has no colour for 0: the floor of the automatic limits takes its place.
-            low = levels[stage].low if scale == "log" and limits[0] <= 0 else limits[0]
-            levels[stage] = Levels(low, limits[1], scale)
-    return levels

@@ -9,13 +9,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
+from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.core.quantise import MASKED
 from relpos_viewer.export.appearance import Style
 from relpos_viewer.export.axis import LINE, factor_labels, offset_labels, offset_place, value_labels
 from relpos_viewer.export.canvas import Box, Canvas
 from relpos_viewer.export.layout import HEADER, SIDE_NAME, SMALL
-from relpos_viewer.export.picture import CurvesLike, Picture
+from relpos_viewer.export.picture import Picture
 
 MOST_FUTURE = 0.1  # how much of the length is shown past the last visible offset, masked
 
@@ -168,7 +169,7 @@ def shown_offsets(offsets: np.ndarray, visible: np.ndarray) -> tuple[int, int]:
     return max(int(offsets[0]), int(seen[0]) - strip), min(int(offsets[-1]), int(seen[-1]) + strip)
 
 
-def value_range(curves: CurvesLike, head: int, drawn: np.ndarray) -> Levels:
+def value_range(curves: CurveSet, head: int, drawn: np.ndarray) -> Levels:
     """The ends of the value axis: the head's own curves, zero, and a little air.
 
     The other heads' curves widen it by half at most; steeper ones leave the plot, or this head's would be flat.
@@ -199,7 +200,7 @@ def _shade(
     axes: Axes,
     plot: Box,
     offsets: np.ndarray,
-    curves: CurvesLike,
+    curves: CurveSet,
     inside: np.ndarray,
     look: Style,
     em: float,

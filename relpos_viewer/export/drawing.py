@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from relpos_viewer.core.field import PlainField, Stage
+from relpos_viewer.core.field import TERMS, PlainField, Stage
 from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
-from relpos_viewer.core.pooling import block_edges
+from relpos_viewer.core.pooling import block_edges, chosen_reduce
 from relpos_viewer.core.quantise import (
     BELOW,
     LAST_VALUE,
@@ -24,11 +24,11 @@ from relpos_viewer.core.quantise import (
     quantise,
 )
 from relpos_viewer.core.quantise import BEYOND as BEYOND_CODE
-from relpos_viewer.export.appearance import TERMS, Style, lookup, style
+from relpos_viewer.export.appearance import Style, lookup, style
 from relpos_viewer.export.axis import OVERHANG, value_labels
 from relpos_viewer.export.canvas import Box, Canvas, Ruler
 from relpos_viewer.export.curves import draw_curves
-from relpos_viewer.export.figures import PANELS, VECTOR_DPI, FigureOptions, chosen_reduce, matrices
+from relpos_viewer.export.figures import PANELS, VECTOR_DPI, FigureOptions, matrices
 from relpos_viewer.export.fonts import Fonts
 from relpos_viewer.export.layout import (
     AXIS_NAME,

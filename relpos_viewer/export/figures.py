@@ -190,13 +190,6 @@ def _check(options: FigureOptions) -> None:
         )
 
 
-def chosen_reduce(stage: Stage, reduce: str) -> str:
-    """How cells of a stage become one pixel: a strong weight must not fade, terms are judged by their average."""
-    if reduce != "auto":
-        return reduce
-    return "max" if stage == "weights" else "mean"
-
-
 def matrices(options: FigureOptions) -> tuple[Stage, ...]:
     """The panels that are matrices."""
     return tuple(stage for stage in STAGES if stage in options.panels)

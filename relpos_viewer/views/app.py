@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 
 import torch  # noqa: F401  before QApplication: the other order has crashed on Windows (pytorch#11326)
 from PySide6.QtCore import QTimer
@@ -21,11 +22,20 @@ from relpos_viewer.views.main_window import PROGRAM, MainWindow
 SIGNAL_MS = 200
 
 
-def run(document: Document, path: str | os.PathLike[str] | None = None) -> int:
-    """Show `document`, read from `path`, until its window is closed; returns the exit status."""
+def run(document: Document, path: str | os.PathLike[str] | None = None, *, asked: bool = False) -> int:
+    """Show a window until it is closed; returns the exit status.
+
+    Args:
+        document: what it begins with.
+        path: the file it was read from, None for none.
+        asked: the file is still to be opened, because it leaves something open that the window has to ask.
+    """
     application = prepare_application()
-    window = MainWindow(document, Settings.of_user(), "" if path is None else os.fspath(path))
+    opened = "" if path is None or asked else os.fspath(path)
+    window = MainWindow(document, Settings.of_user(), opened)
     window.show()
+    if asked and path is not None:
+        QTimer.singleShot(0, window, lambda: window.files.open_path(Path(path)))
     found = recoveries()
     if found:
         QTimer.singleShot(0, window, lambda: window.files.offer_recovery(found))

@@ -15,7 +15,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QMenu, QVBoxLayout, QWidget
 
-from relpos_viewer.app.frames import CurveSet
+from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import short
 from relpos_viewer.views import curve_commands as commands

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from relpos_viewer.app.frames import CurveSet
 from relpos_viewer.core import brush
+from relpos_viewer.core.curves import CurveSet
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,8 @@ import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QImage, QPainter, QPen, QPixmap
 
-from relpos_viewer.app.frames import CurveSet
 from relpos_viewer.core.brush import Reach
+from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.views.curve_lines import Thinning, band, runs, span, stroke
 from relpos_viewer.views.curve_scale import PlotMap, value_ticks
 from relpos_viewer.views.theme import LIGHT, Theme

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from relpos_viewer.app.frames import CurveSet
+from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import parse_number, short
 from relpos_viewer.views.curve_item import LabelPart

@@ -44,9 +44,7 @@ class TopBar(QWidget):
         self.encoding = EncodingPicker(self)
         self.encoding.spec_changed.connect(self.encoding_changed)
 
-        self.head = _named(
-            QComboBox(), names.HEAD_BOX, "Attention head", "The head that is shown (PgUp, PgDn)"
-        )
+        self.head = _named(QComboBox(), names.HEAD_BOX, "Attention head", "The head that is shown")
         self.head.setMinimumWidth(78)
         self.head.activated.connect(self.head_chosen)
 
@@ -115,7 +113,10 @@ class TopBar(QWidget):
         with QSignalBlocker(self.head):
             if self.head.count() != heads:
                 self.head.clear()
-                self.head.addItems([f"{index + 1} of {heads}" for index in range(heads)])
+                self.head.addItems([str(index) for index in range(heads)])
+                self.head.setToolTip(
+                    f"The head that is shown, of {heads}, counted from 0 (Ctrl+PgUp, Ctrl+PgDown)"
+                )
             self.head.setCurrentIndex(min(document.view.head, heads - 1))
         self._show_mask(document.mask if isinstance(document.mask, str) else CUSTOM)
         if not self.scale.lineEdit().hasFocus():

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from relpos_viewer.app.frames import LARGEST, FrameMaker, FrameRequest, Viewport
+from relpos_viewer.app.frames import FrameMaker, FrameRequest, Viewport
 from relpos_viewer.app.runner import Cancel, Cancelled
 from relpos_viewer.core.attention import attention
 from relpos_viewer.core.encodings import FAMILIES
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.field import LARGEST
 from relpos_viewer.core.quantise import BEYOND, LAST_VALUE, MASKED, NO_KEY, ZERO_CODE
 from relpos_viewer.document.document import (
     ArraySource,
@@ -159,7 +160,7 @@ def test_a_content_dependent_family_shows_mean_and_spread_along_diagonals() -> N
 
 
 def test_too_many_tokens_are_refused_in_a_sentence() -> None:
-    with pytest.raises(ViewerError, match=r"2,049 tokens; pictures of more than 2,048"):
+    with pytest.raises(ViewerError, match=r"2,049 tokens, and pictures of more than 2,048"):
         frame(document(source=TextSource("a " * (LARGEST + 1))))
 
 

@@ -19,9 +19,9 @@ from relpos_viewer.app.runner import Cancel
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES
 from relpos_viewer.core.levels import Levels
+from relpos_viewer.core.limits import stage_levels
 from relpos_viewer.document.document import Document, View
 from relpos_viewer.document.document import replace as changed
-from relpos_viewer.export.appearance import stage_levels
 from relpos_viewer.export.figures import (
     FORMATS,
     PANELS,
@@ -450,7 +450,7 @@ def test_no_letter_is_smaller_than_five_points_on_paper(make_picture, drawn, siz
 
 def test_the_title_is_what_was_drawn_unless_one_is_given(make_picture, drawn) -> None:
     made = make_picture(mask="window:4")
-    assert "T5 log buckets · window of 4 · head 2 of 3" in drawn(made, width=900).words()
+    assert "T5 log buckets · window of 4 · head 1" in drawn(made, width=900).words()
     assert "Mine" in drawn(made, width=900, title="Mine").words()
     assert not any("head 2 of 3" in words for words in drawn(made, width=900, title="").words())
 
