@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QGuiApplication,
     QKeyEvent,
     QResizeEvent,
+    QShowEvent,
 )
 from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
 
@@ -532,6 +533,13 @@ class MainWindow(QMainWindow):
         self._show_inspector()
         self._show_actions()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """Give the parts the room they had last time, now that there is room to give."""
+        super().showEvent(event)
+        if not event.spontaneous():
+            self.centralWidget().layout().activate()
+            self.arrangement.restore(bytes(self.settings.state))
+
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Escape gives up what is being opened, and closes a message."""
         if event.key() == Qt.Key.Key_Escape:
@@ -551,7 +559,6 @@ class MainWindow(QMainWindow):
         if geometry.isEmpty() or not self.restoreGeometry(geometry):
             available = self.screen().availableGeometry()
             self.resize(min(1440, available.width()), min(900, available.height()))
-        self.arrangement.restore(bytes(self.settings.state))
 
     # Files dropped on the window, and its end
 

@@ -232,40 +232,56 @@ class WindowFiles(QObject):
 
     # Save
 
-    def save(self, after: Callable[[], None] | None = None) -> bool:
-        """Save the session, asking where when it has no file yet; False when that was cancelled."""
-        if self._session_path is None:
-            return self.save_as(after)
-        self._save_to(self._session_path, after)
-        return True
+    def save(self) -> None:
+        """Save the session, asking where when it has no file yet."""
+        path = self._session_path or self._ask_where()
+        if path is not None:
+            self._save_to(path)
 
-    def save_as(self, after: Callable[[], None] | None = None) -> bool:
-        """Save the session under a name that is asked for; False when that was cancelled."""
+    def save_as(self) -> None:
+        """Save the session under a name that is asked for."""
+        path = self._ask_where()
+        if path is not None:
+            self._save_to(path)
+
+    def _ask_where(self) -> Path | None:
         window = self._window
         stem = Path(self._opened_name).stem if self._opened_name else "attention"
         start = self._session_path or Path(window.settings.folder) / f"{stem}{SUFFIX}"
-        path, _ = QFileDialog.getSaveFileName(window, "Save session", str(start), f"Sessions (*{SUFFIX})")
-        if not path:
-            return False
-        chosen = Path(path)
-        self._save_to(chosen if chosen.suffix.lower() == SUFFIX else Path(path + SUFFIX), after)
-        return True
+        chosen, _ = QFileDialog.getSaveFileName(window, "Save session", str(start), f"Sessions (*{SUFFIX})")
+        return self._completed(chosen, SUFFIX) if chosen else None
 
-    def _save_to(self, path: Path, after: Callable[[], None] | None) -> None:
+    def _completed(self, path: str, suffix: str) -> Path | None:
+        """Return `path` with its suffix; None when the file this becomes is there and shall stay.
+
+        The file dialog has asked about `path` itself, but not about the name that a suffix makes of it.
+        """
+        if path.lower().endswith(suffix):
+            return Path(path)
+        full = Path(path + suffix)
+        if full.exists():
+            kinds = QMessageBox.StandardButton
+            question = f"“{full.name}” is there already. Replace it?"
+            if (
+                QMessageBox.question(self._window, "Replace file", question, kinds.Yes | kinds.No)
+                != kinds.Yes
+            ):
+                return None
+        return full
+
+    def _save_to(self, path: Path) -> None:
         document = self._window.session.document
         self._jobs.start(
             Job(
                 f"Saving {path.name}",
                 partial(save_session, document, path),
-                partial(self._on_saved, path, document, after),
+                partial(self._on_saved, path, document),
                 self._failed,
                 can_cancel=False,
             )
         )
 
-    def _on_saved(
-        self, path: Path, document: Document, after: Callable[[], None] | None, _result: object
-    ) -> None:
+    def _on_saved(self, path: Path, document: Document, _result: object) -> None:
         window = self._window
         self._took(path)
         self._remember(path)
@@ -273,8 +289,6 @@ class WindowFiles(QObject):
             window.history.set_clean()
         window.say(f"Saved {path.name}.")
         window._show_title()
-        if after is not None:
-            after()
 
     def may_discard(self) -> bool:
         """Ask what to do about unsaved work; False when the user wants to keep working on it."""
@@ -299,22 +313,15 @@ class WindowFiles(QObject):
     def _save_now(self) -> bool:
         """Save before the document goes away: at once, since nothing may happen in between."""
         window = self._window
-        path = self._session_path
+        path = self._session_path or self._ask_where()
         if path is None:
-            start = Path(window.settings.folder) / f"attention{SUFFIX}"
-            chosen, _ = QFileDialog.getSaveFileName(
-                window, "Save session", str(start), f"Sessions (*{SUFFIX})"
-            )
-            if not chosen:
-                return False
-            path = Path(chosen) if chosen.lower().endswith(SUFFIX) else Path(chosen + SUFFIX)
+            return False
         try:
             save_session(window.session.document, path)
         except ViewerError as error:
             window.say_error(error)
             return False
-        window.settings.add_recent(path)
-        window.history.set_clean()
+        self._on_saved(path, window.session.document, None)
         return True
 
     # Export
@@ -408,8 +415,10 @@ class WindowFiles(QObject):
         kind = exporter_for(path)
         if kind not in kinds:
             kind = filters.get(chosen, kinds[0])
-            if not path.lower().endswith(kind.suffix):
-                path += kind.suffix
+        target = self._completed(path, kind.suffix)
+        if target is None:
+            return
+        path = str(target)
         self._export(path, partial(_save_numbers, frame, path, kind))
 
     def _drawn(self) -> Picture:

@@ -557,3 +557,122 @@ def test_five_thousand_frames_leave_no_reference_and_no_window_behind(
             QApplication.processEvents()
     # 6.11.3 gains some references instead, which costs nothing; a loss ends in an abort.
     assert sys.getrefcount(None) > none_before - 1000
+
+
+def test_a_suffix_that_makes_another_file_of_a_name_does_not_replace_it_unasked(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = tmp_path / "work.relpos"
+    there.write_text("precious")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "work"), ""))
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.No)
+    window.actions_by_id["save"].trigger()
+    settle(window, qtbot)
+    assert there.read_text() == "precious"
+    monkeypatch.setattr(QMessageBox, "question", lambda *_: QMessageBox.StandardButton.Yes)
+    window.actions_by_id["save"].trigger()
+    settle(window, qtbot)
+    assert load_session(there) == START
+
+
+def test_saving_on_the_way_out_saves(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drag_curve(window, -3, 60)
+    settle(window, qtbot)
+    document = window.session.document
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "out.relpos"), ""))
+    monkeypatch.setattr(QMessageBox, "exec", lambda _box: QMessageBox.StandardButton.Save)
+    assert window.close()
+    assert load_session(tmp_path / "out.relpos") == document
+
+
+# From Python
+
+
+def test_a_window_opens_from_python_on_queries_and_keys(qtbot: QtBot) -> None:
+    import relpos_viewer
+
+    rng = np.random.default_rng(3)
+    q, k = rng.normal(size=(2, 5, 4)), rng.normal(size=(2, 6, 4))
+    made = relpos_viewer.view(q, k, encoding="alibi", mask="causal", tokens=list("abcdef"), block=False)
+    try:
+        settle(made, qtbot)
+        exact = relpos_viewer.attention(q, k, encoding="alibi", mask="causal")
+        np.testing.assert_allclose(made.frame.field.weights, exact.weights[0], atol=1e-6)
+        assert made.frame.inputs.tokens.texts == tuple("abcdef")
+    finally:
+        made.close()
+        made.deleteLater()
+
+
+# The row of controls
+
+
+@pytest.mark.parametrize(
+    ("mask", "number", "spec"),
+    [
+        ("causal", None, "causal"),
+        ("window", None, "window:8"),
+        ("window", 3, "window:3"),
+        ("prefix", 2, "prefix:2"),
+    ],
+)
+def test_a_mask_is_chosen_with_its_number(
+    window: MainWindow, qtbot: QtBot, mask: str, number: int | None, spec: str
+) -> None:
+    box = window.top.mask
+    box.setCurrentIndex(box.findData(mask))
+    box.activated.emit(box.currentIndex())
+    if number is not None:
+        window.top.mask_argument.setValue(number)
+    settle(window, qtbot)
+    assert window.session.document.mask == spec
+    assert window.top.mask_argument.isVisible() == (mask in ("window", "prefix"))
+
+
+@pytest.mark.parametrize(("text", "scale"), [("1", 1.0), ("0,25", 0.25), ("1/√d", None), ("", None)])
+def test_a_scale_is_typed(window: MainWindow, qtbot: QtBot, text: str, scale: float | None) -> None:
+    window.history.push(replace(START, scale=7.0), "scale")
+    edit = window.top.scale.lineEdit()
+    edit.setText(text)
+    edit.editingFinished.emit()
+    settle(window, qtbot)
+    assert window.session.document.scale == scale
+
+
+def test_a_scale_that_is_no_number_is_refused_and_the_old_one_stays(window: MainWindow, qtbot: QtBot) -> None:
+    edit = window.top.scale.lineEdit()
+    edit.setText("much")
+    edit.editingFinished.emit()
+    assert window.session.document == START
+    assert "“much” is not a number" in window.message.text()
+    assert edit.text() == "1/√d"
+
+
+# Arrangement
+
+
+def test_each_arrangement_remembers_its_sizes(open_window: Callable[..., MainWindow], qtbot: QtBot) -> None:
+    first = open_window()
+    settle(first, qtbot)
+    first.arrangement.setSizes([300, 430])
+    row = first.arrangement.sizes()
+    first.commands.set_layout("grid")
+    settle(first, qtbot)
+    assert first.arrangement.orientation() == Qt.Orientation.Horizontal
+    first.commands.set_layout("row")
+    settle(first, qtbot)
+    assert first.arrangement.sizes() == pytest.approx(row, abs=3)
+    first.history.set_clean()
+    first.close()
+    second = open_window()
+    settle(second, qtbot)
+    assert second.arrangement.sizes() == pytest.approx(row, abs=3)
+
+
+@pytest.mark.parametrize("state", [b"", b"{", b"[]", b'{"row": 5}', b'{"row": [[1, -1], [2, 3]]}', b"\xff"])
+def test_a_damaged_arrangement_is_left_out(window: MainWindow, state: bytes) -> None:
+    before = window.arrangement.sizes()
+    window.arrangement.restore(state)
+    assert window.arrangement.sizes() == before
