@@ -156,9 +156,10 @@ class CurveEditor(QFrame):
             known = self._document_edit is not None and self._document_edit.shape == curves.edit.shape
             self._edit = self._document_edit if known else curves.edit
         if not same_shape:
+            self._selected = self._hovered = self._outside = None
+            self._tell(None)
             self.plot.set_n(curves.n)
             self.tools.set_longest(curves.n)
-            self._selected = self._hovered = None
             self._view_chosen = False
         if not same_visible:
             self._anchors = self._end_anchors()

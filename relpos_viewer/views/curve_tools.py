@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
@@ -115,7 +115,7 @@ class CurveTools(QWidget):
         self._radius_label.setProperty("muted", True)
         self._reset = self._reset_button()
         self._lay_out()
-        self._radius_chosen = False
+        self._radius_chosen: int | None = None
         self._snap_possible = False
         self.tool, self.shape, self.snap = "brush", "smooth", True
         self.set_theme(LIGHT)
@@ -198,12 +198,10 @@ class CurveTools(QWidget):
         self._toggles["snap"].setEnabled(possible)
 
     def set_longest(self, n: int) -> None:
-        """Fit the radius to n positions: nobody has chosen one yet, so it grows with what is in view."""
-        self.radius_box.setMaximum(max(n - 1, 0))
-        if not self._radius_chosen:
-            self.radius_box.blockSignals(True)
-            self.radius_box.setValue(max(2, n // 12))
-            self.radius_box.blockSignals(False)
+        """Fit the radius to n positions; one that was chosen comes back with the room for it."""
+        with QSignalBlocker(self.radius_box):
+            self.radius_box.setMaximum(max(n - 1, 0))
+            self.radius_box.setValue(max(2, n // 12) if self._radius_chosen is None else self._radius_chosen)
 
     def turn_radius(self, steps: int, fine: bool) -> None:
         """Grow or shrink the radius by wheel notches or key presses: a tenth each, by 1 when `fine`."""
@@ -333,5 +331,5 @@ class CurveTools(QWidget):
         self.changed.emit()
 
     def _on_radius(self) -> None:
-        self._radius_chosen = True
+        self._radius_chosen = self.radius
         self.changed.emit()

@@ -73,30 +73,29 @@ class Inspector(QFrame):
     # What is shown
 
     def set_family(self, title: str, buckets: np.ndarray | None = None) -> None:
-        """Name the position term.
+        """Name the position term of the cells that are shown from now on.
 
         Args:
             title: the family's title, such as "T5 log buckets".
             buckets: int64 [2·key − 1] group of each offset, or None.
         """
         self._family, self._buckets = title, buckets
-        self._show_cell()
 
-    def set_cell(self, cell: CellValues | None, labels: tuple[str, ...] = ()) -> None:
-        """Show one cell's numbers, or the hint.
+    def set_cell(
+        self, cell: CellValues | None, labels: tuple[str, ...] = (), row: LineValues | None = None
+    ) -> None:
+        """Show one cell's numbers and the bars of its row, or the hint.
+
+        Cell, labels and row come together: parts of two sequences do not fit each other.
 
         Args:
             cell: its numbers; `cell.query` counts queries, which are the last rows of the sequence.
             labels: one a key (`Tokens.labels`).
+            row: the numbers of the cell's row.
         """
-        self._cell, self._labels = cell, labels
-        self.bars.set_key(None if cell is None else cell.key)
-        self._show_cell()
-
-    def set_row(self, row: LineValues | None, labels: tuple[str, ...] = ()) -> None:
-        """Draw the bars of the cell's row, one label a key."""
-        self._row = row
+        self._cell, self._labels, self._row = cell, labels, row
         self.bars.set_row(row, labels)
+        self.bars.set_key(None if cell is None else cell.key)
         self._show_cell()
 
     def set_theme(self, theme: Theme) -> None:

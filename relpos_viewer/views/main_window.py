@@ -185,7 +185,7 @@ class MainWindow(QMainWindow):
         if self.message.is_error and not new.same_but_view(old):
             self.message.dismiss()  # what was wrong is being mended
         if new.source is not old.source:
-            self._pinned = self._hovered = None
+            self._pinned = None
         self._show_document(new)
         self._request()
 
@@ -229,9 +229,7 @@ class MainWindow(QMainWindow):
         if new_sequence:
             self.sequence.set_tokens(frame.inputs.tokens)
             self.top.set_document(self.session.document, frame.inputs.heads)
-            if self._pinned is None:
-                # Something to look at: how the last query, which sees everything, spreads its attention.
-                self._pinned = (frame.n_query - 1, None)
+            self._leave_cells(frame)
         if new_sequence or before.document.encoding is not document.encoding:
             self.equation.set_formulas(_formulas(frame))
             self.inspector.set_family(frame.encoding.title, frame.curves.buckets)
@@ -279,6 +277,18 @@ class MainWindow(QMainWindow):
 
     # What is under the cursor
 
+    def _leave_cells(self, frame: Frame) -> None:
+        """Forget the cell under the pointer, which is another in a new sequence, and a pin that it lacks.
+
+        Between the choice of a sequence and its picture, hands still point at cells of the old one.
+        """
+        query, key = self._pinned or (frame.n_query, None)
+        if query >= frame.n_query or (key is not None and key >= frame.n_key):
+            # Something to look at: how the last query, which sees everything, spreads its attention.
+            self._pinned = (frame.n_query - 1, None)
+        self.equation.set_cell(None)
+        self._hover(None)
+
     @property
     def _shown_row(self) -> int | None:
         if self._hovered is not None:
@@ -291,7 +301,6 @@ class MainWindow(QMainWindow):
         row = self._shown_row
         if frame is None or row is None or row >= frame.n_query:
             self.inspector.set_cell(None)
-            self.inspector.set_row(None)
             self.sequence.set_row(None)
             return
         labels = frame.inputs.tokens.labels
@@ -300,8 +309,7 @@ class MainWindow(QMainWindow):
         key = self._shown_key(line.weight)
         cell = frame.field.values(row, key)
         self.sequence.set_row(row + start, line.weight, line.visible)
-        self.inspector.set_row(line, labels)
-        self.inspector.set_cell(cell, labels)
+        self.inspector.set_cell(cell, labels, line)
         if self._hovered is not None:
             edited = not self.session.document.edit.is_zero
             line = cell_line(cell, labels[row + start], labels[key], edited=edited)

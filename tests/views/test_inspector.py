@@ -119,8 +119,7 @@ def test_no_edit_no_line_about_it_and_no_before(inspector):
 def test_a_row_that_is_edited_anywhere_keeps_the_line_so_that_nothing_jumps(inspector):
     edit = np.zeros(8, np.float32)
     edit[6] = 2.0
-    inspector.set_cell(cell(), LABELS)
-    inspector.set_row(row(edit=edit), LABELS)
+    inspector.set_cell(cell(), LABELS, row(edit=edit))
     assert lines(inspector)["position: your edit"] == "0"
 
 
@@ -152,8 +151,8 @@ def test_it_fits_its_width_with_long_tokens_and_numbers(inspector, width, theme)
     inspector.resize(width, 420)
     inspector.set_theme(theme)
     inspector.set_family("A family with a rather long title of its own")
-    inspector.set_cell(cell(edit=-1.234e-7, weight=1.2345e-22, before_weight=9.876e-21), ("x" * 90,) * 8)
-    inspector.set_row(row(), ("x" * 90,) * 8)
+    small = cell(edit=-1.234e-7, weight=1.2345e-22, before_weight=9.876e-21)
+    inspector.set_cell(small, ("x" * 90,) * 8, row())
     assert inspector.minimumSizeHint().width() <= 260
     assert inspector.width() == width
     inspector.grab()
@@ -165,8 +164,7 @@ def test_shown_numbers_are_those_of_the_field(inspector):
     edit = rng.normal(size=(2, 15)).astype(np.float32)
     inputs = inputs_from_arrays(q, k, tokens=Tokens(LABELS))
     field = PlainField.of(inputs, encoding("alibi"), scale=None, mask=parse_mask("causal"), edit=edit, head=1)
-    inspector.set_cell(field.values(5, 2), LABELS)
-    inspector.set_row(field.row(5), LABELS)
+    inspector.set_cell(field.values(5, 2), LABELS, field.row(5))
     shown = lines(inspector)
     score = float((q[1, 5] @ k[1, 2]) / 2 - 3 / 256 + edit[1, 4])
     assert float(shown["score"].replace("−", "-")) == pytest.approx(score, rel=5e-3)

@@ -304,6 +304,38 @@ def test_an_edit_survives_typing_a_longer_text(window: MainWindow, qtbot: QtBot)
     assert window.frame.curves.edit[0, 11 - 3] == edit.values[0, 10 - 3]
 
 
+def _point_at_a_cell(window: MainWindow) -> None:
+    window.equation._hover(10, 10)
+
+
+def _pin_a_cell(window: MainWindow) -> None:
+    window.equation._click(2, 10)
+
+
+def _select_a_point(window: MainWindow) -> None:
+    window.curve.select(-9, -9)
+
+
+@pytest.mark.parametrize("point", [_point_at_a_cell, _pin_a_cell, _select_a_point])
+@pytest.mark.parametrize("encoding", ["t5", "alibi"])
+def test_what_was_pointed_at_in_a_longer_sequence_is_let_go(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, encoding: str, point: Callable[[MainWindow], None]
+) -> None:
+    window = open_window(replace(START, encoding=EncodingSpec(encoding), mask="none"))
+    settle(window, qtbot)
+    window.curve.radius = 4
+    point(window)
+    window._on_text("one")
+    point(window)  # at the picture of the old sequence, which is still on show
+    settle(window, qtbot)
+    assert window.inspector.heading() == "query 0 “one” → key 0 “one”  δ = 0"
+    assert window.status.findChild(object, "statusCell").text() == ""
+    assert window.curve.radius == 0, "no neighbour can follow"
+    window._on_text(TEXT.text)
+    settle(window, qtbot)
+    assert window.curve.radius == 4, "the chosen radius outlives a text that was too short for it"
+
+
 # Files
 
 
