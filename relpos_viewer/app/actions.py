@@ -462,6 +462,7 @@ def make_actions(parent: QObject) -> dict[str, QAction]:
         action.setToolTip(f"{spec.tip} ({keys})" if keys else spec.tip)
         action.setStatusTip(spec.tip)
         action.setCheckable(spec.checkable)
+        action.setIconVisibleInMenu(not spec.checkable)  # an icon would stand where the check mark belongs
         if spec.id in ROLES:
             action.setMenuRole(ROLES[spec.id])
         if spec.group:

@@ -195,3 +195,8 @@ def test_the_table_for_people_has_every_key_and_every_gesture():
     assert len(rows) == sum(bool(spec.shortcut) for spec in ACTIONS) + len(GESTURES)
     assert ("View ▸ Layout", "Row", "Ctrl+1") in rows
     assert ("Edit", "Redo", "Ctrl+Shift+Z or Ctrl+Y") in rows
+
+
+def test_what_shows_a_state_leaves_the_place_of_the_check_mark_free_in_menus(actions):
+    for spec in ACTIONS:
+        assert actions[spec.id].isIconVisibleInMenu() is not spec.checkable, spec.id
