@@ -21,7 +21,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QMainWindow, QStyle, QVBoxLayout, QWidget
 
 from relpos_viewer.app.actions import make_actions
 from relpos_viewer.app.autosave import Autosave
@@ -566,7 +566,9 @@ class MainWindow(QMainWindow):
         geometry = self.settings.geometry
         if geometry.isEmpty() or not self.restoreGeometry(geometry):
             available = self.screen().availableGeometry()
-            self.resize(min(1440, available.width()), min(900, available.height()))
+            # How high the title bar is, the desktop says only once the window is on show.
+            title = self.style().pixelMetric(QStyle.PixelMetric.PM_TitleBarHeight)
+            self.resize(min(1440, available.width()), min(900, available.height() - title))
 
     # Files dropped on the window, and its end
 

@@ -530,6 +530,17 @@ def test_every_action_of_the_table_can_be_done(
     assert not window.isVisible()
 
 
+def test_a_first_window_leaves_room_for_its_title_bar(qtbot: QtBot) -> None:
+    window = MainWindow(START, Settings.of_user())
+    try:
+        room = window.screen().availableGeometry()
+        assert window.width() <= room.width()
+        assert window.height() < room.height() or window.height() == 900 < room.height()
+    finally:
+        window.close()
+        window.deleteLater()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("size", [(1440, 900), (1024, 700)])
 def test_nothing_is_cut_at_either_size(
