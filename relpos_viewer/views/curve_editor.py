@@ -124,6 +124,7 @@ class CurveEditor(QFrame):
         self.plot.axis_dragged.connect(self.select)
         self.plot.reset_requested.connect(self.reset_view)
         self.plot.zoomed.connect(self._on_zoomed)
+        self.plot.focus_changed.connect(self.update)
         self.entry.accepted.connect(self.set_value)
         self.entry.next_requested.connect(self._open_next)
         self.entry.closed.connect(self._on_entry_closed)

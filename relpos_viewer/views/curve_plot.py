@@ -10,7 +10,15 @@ import math
 
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QContextMenuEvent, QFont, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QFocusEvent,
+    QFont,
+    QKeyEvent,
+    QMouseEvent,
+    QResizeEvent,
+    QWheelEvent,
+)
 
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_axis import FactorAxis, OffsetAxis, ValueAxis
@@ -49,6 +57,7 @@ class CurvePlot(pg.GraphicsView):
     """A double click on an axis."""
     zoomed = Signal()
     """The user zoomed or panned; not after `set_offsets` and `set_values`."""
+    focus_changed = Signal()
 
     def __init__(self, parent=None) -> None:
         super().__init__(parent)
@@ -368,6 +377,16 @@ class CurvePlot(pg.GraphicsView):
             event.setAccepted(is_taken(event, self._button is not None))
             return True
         return super().event(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Tell the editor around the plot, whose frame shows the focus."""
+        super().focusInEvent(event)
+        self.focus_changed.emit()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Tell the editor around the plot, whose frame shows the focus."""
+        super().focusOutEvent(event)
+        self.focus_changed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Tell a drag of new modifiers; all else is for the editor around the plot."""

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QAbstractButton, QAbstractSpinBox, QApplication, QMainWindow, QMenu, QToolButton
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSpinBox,
+    QApplication,
+    QLineEdit,
+    QMainWindow,
+    QMenu,
+    QStatusBar,
+    QToolButton,
+)
 
 from relpos_viewer.app.undo import History
 from relpos_viewer.document.document import Document, EditCurve, TextSource, replace
@@ -1078,3 +1087,23 @@ def test_a_second_button_does_not_disturb_a_drag(editor, log):
     release(editor.plot, (x, y - 30))
     assert edits(log.commits[0][1])[-3] == pytest.approx(30 * units(editor))
     assert (editor.plot.offsets, editor.plot.values) == view
+
+
+def test_the_frame_that_shows_the_focus_comes_and_goes_with_it(qtbot):
+    holder = QMainWindow()
+    qtbot.addWidget(holder)
+    holder.setStyleSheet(stylesheet(LIGHT))
+    editor, line = CurveEditor(), QLineEdit()
+    holder.setCentralWidget(editor)
+    holder.setStatusBar(QStatusBar())
+    holder.statusBar().addWidget(line)
+    holder.resize(900, 400)
+    holder.show()
+    painted = []
+    editor.paintEvent = lambda event: painted.append(event.rect())
+    for widget in (line, editor, line):
+        QApplication.processEvents()
+        painted.clear()
+        widget.setFocus()
+        QApplication.processEvents()
+        assert any(rect.contains(editor.rect()) for rect in painted)
