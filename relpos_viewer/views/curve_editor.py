@@ -59,7 +59,7 @@ class CurveEditor(QFrame):
         edit_committed(values, name, merge_key): one step of undo, named. Steps that follow within a second and
             have the same merge_key, a str, are one step; None never merges.
         edit_cancelled(): the edit is again what it was at `edit_started`.
-        offset_hovered(offset or None): what the pointer or the arrow keys are at.
+        offset_hovered(offset or None): what the pointer or the arrow keys are at; again when its value changed.
         tool_changed(): a setting of the header changed.
         hint_changed(text): what the keys do at this moment, for the status line; empty when nothing special.
         refused(text): one sentence about a clipboard that could not be used.
@@ -575,6 +575,8 @@ class CurveEditor(QFrame):
         if self._curves is not None:
             self.plot.item.set_shown(Shown(self._curves, self._edit, self._future_masked, self._beyond_rule))
             self._refresh_marks()
+            if self._told is not None and self._outside is None and not self.is_dragging:
+                self.offset_hovered.emit(self._told)  # its value is another now
 
     def _refresh_marks(self) -> None:
         if self._curves is None:

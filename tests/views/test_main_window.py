@@ -336,6 +336,28 @@ def test_what_was_pointed_at_in_a_longer_sequence_is_let_go(
     assert window.curve.radius == 4, "the chosen radius outlives a text that was too short for it"
 
 
+@pytest.mark.parametrize("encoding", ["t5", "rope"])
+def test_the_status_line_follows_the_value_of_the_point(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, encoding: str
+) -> None:
+    window = open_window(replace(START, encoding=EncodingSpec(encoding)))
+    settle(window, qtbot)
+    line = window.status.findChild(object, "statusCell")
+    window.curve.move_selection(0)
+    window.curve.move_selection(-1)
+    before = line.text()
+    assert before.startswith("δ = −1 (1 back)   b = ")
+    window.curve.set_value(-1, 2.5)
+    settle(window, qtbot)
+    assert line.text().startswith("δ = −1 (1 back)   b = 2.5 (")
+    assert line.text().endswith("weight factor ×12.2")
+    window.history.undo()
+    settle(window, qtbot)
+    assert line.text() == before
+    window.curve.move_selection(3)
+    assert "NaN" not in line.text()
+
+
 # Files
 
 
