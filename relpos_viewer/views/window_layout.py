@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSplitter, QWidget
 
 # Shares of the room, (equation, rest) and (curve, inspector), in each arrangement at first.
-SHARES = {"row": ((5, 4), (10, 3)), "column": ((1, 1), (5, 4))}
+SHARES = {"row": ((10, 9), (10, 3)), "column": ((1, 1), (5, 4))}
 
 
 class WindowLayout(QSplitter):
@@ -52,28 +52,31 @@ class WindowLayout(QSplitter):
         # The inspector keeps its width when the window grows in a row; numbers do not get better by room.
         if arrangement == "row":
             self._rest.setStretchFactor(1, 0)
-        for splitter, sizes in zip(
-            (self, self._rest), self._sizes.get(arrangement, _first(shares)), strict=True
-        ):
-            splitter.setSizes(sizes)
+        self._give(arrangement)
 
     def save(self) -> bytes:
         """Return what the user made of the arrangements, for the settings."""
         return json.dumps({**self._sizes, self._arrangement: self._now()}).encode()
 
     def restore(self, state: bytes) -> None:
-        """Take up what `save` returned; what cannot be read is left out."""
+        """Take up what `save` returned, or the first shares; what cannot be read is left out.
+
+        For the moment when the window has its size: sizes given earlier are stretched with it.
+        """
         try:
             read = json.loads(state)
         except ValueError:
-            return
+            read = None
         for arrangement in SHARES:
             sizes = read.get(arrangement) if isinstance(read, dict) else None
             if _are_sizes(sizes):
                 self._sizes[arrangement] = sizes
-        if self._arrangement in self._sizes:
-            for splitter, sizes in zip((self, self._rest), self._sizes[self._arrangement], strict=True):
-                splitter.setSizes(sizes)
+        self._give(self._arrangement)
+
+    def _give(self, arrangement: str) -> None:
+        sizes = self._sizes.get(arrangement, _first(SHARES[arrangement]))
+        for splitter, parts in zip((self, self._rest), sizes, strict=True):
+            splitter.setSizes(parts)
 
     def _now(self) -> list[list[int]]:
         return [self.sizes(), self._rest.sizes()]
