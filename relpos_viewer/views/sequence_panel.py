@@ -173,7 +173,7 @@ class SequencePanel(QFrame):
         tools.addWidget(self._expand)
         top = QHBoxLayout()
         top.setSpacing(8)
-        top.addWidget(self.editor, 1)
+        top.addWidget(self.editor, 1, Qt.AlignmentFlag.AlignTop)
         top.addLayout(tools)
         top.setAlignment(tools, Qt.AlignmentFlag.AlignTop)
         bottom = QHBoxLayout()

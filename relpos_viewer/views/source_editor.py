@@ -11,6 +11,7 @@ from relpos_viewer.views.theme import LIGHT, Theme
 from relpos_viewer.views.utf16 import editor_text, utf16_positions
 
 LINES, LINES_EXPANDED = 3, 12
+MARGIN = 4
 Span = tuple[int, int]
 
 
@@ -29,6 +30,9 @@ class SourceEditor(QPlainTextEdit):
         self._lines = LINES
         self._query: Span | None = None
         self._key: Span | None = None
+        # Around the viewport, not inside it, where the next line would peep through it.
+        self.document().setDocumentMargin(0)
+        self.setViewportMargins(MARGIN, MARGIN, MARGIN, MARGIN)
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()
 
@@ -138,11 +142,7 @@ class SourceEditor(QPlainTextEdit):
     def _fit(self) -> None:
         wanted = int(self.document().size().height())
         frame = self.height() - self.contentsRect().height()  # the style sheet's border and padding
-        height = (
-            self._shown_lines() * self.fontMetrics().lineSpacing()
-            + 2 * int(self.document().documentMargin())
-            + frame
-        )
+        height = self._shown_lines() * self.fontMetrics().lineSpacing() + 2 * MARGIN + frame
         policy = Qt.ScrollBarPolicy
         self.setVerticalScrollBarPolicy(
             policy.ScrollBarAsNeeded if wanted > self._lines else policy.ScrollBarAlwaysOff

@@ -214,6 +214,8 @@ class TokenStrip(QAbstractScrollArea):
         self.verticalScrollBar().setRange(0, max(0, whole - height))
         self.verticalScrollBar().setPageStep(height)
         self.verticalScrollBar().setSingleStep(self._pitch())
+        if self._query is not None and not self._pointed:
+            self.ensure_visible(self._query)  # it may stand in another line now
         self.viewport().update()
 
     def _break_lines(self, available: int) -> None:

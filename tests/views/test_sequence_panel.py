@@ -207,6 +207,14 @@ def test_fewer_tokens_than_before_drop_a_row_that_is_no_more(panel):
     assert panel.editor.extraSelections() == []
 
 
+def test_the_editor_shows_whole_lines_at_the_top_of_its_room(panel):
+    panel.set_source(TextSource(" ".join(["word"] * 900)))
+    panel.resize(900, 260)
+    editor = panel.editor
+    assert editor.viewport().height() == 3 * editor.fontMetrics().lineSpacing()
+    assert editor.y() == panel.samples.y()
+
+
 def test_the_editor_grows_to_three_lines_and_further_when_asked(panel):
     heights = []
     for lines in (1, 2, 3, 4, 9):

@@ -216,6 +216,13 @@ def test_chips_leave_room_for_the_scroll_bar(long_strip):
     assert max(long_strip.chip_rect(token).right() for token in range(2048)) < long_strip.viewport().width()
 
 
+def test_the_selected_token_stays_in_sight_when_the_lines_are_broken_anew(long_strip):
+    long_strip.set_row(2047)
+    for width in (300, 900):
+        long_strip.resize(width, long_strip.height())
+        assert long_strip.viewport().rect().contains(long_strip.chip_rect(2047))
+
+
 def test_painting_many_tokens_touches_only_those_that_can_be_seen(long_strip, monkeypatch):
     asked = []
     colours = TokenStrip.chip_colours
