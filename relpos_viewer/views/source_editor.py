@@ -33,6 +33,7 @@ class SourceEditor(QPlainTextEdit):
         # Around the viewport, not inside it, where the next line would peep through it.
         self.document().setDocumentMargin(0)
         self.setViewportMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)  # every line is wrapped
         self.document().documentLayout().documentSizeChanged.connect(self._fit)
         self._fit()
 

@@ -213,6 +213,7 @@ def test_the_editor_shows_whole_lines_at_the_top_of_its_room(panel):
     editor = panel.editor
     assert editor.viewport().height() == 3 * editor.fontMetrics().lineSpacing()
     assert editor.y() == panel.samples.y()
+    assert editor.horizontalScrollBarPolicy() == Qt.ScrollBarPolicy.ScrollBarAlwaysOff
 
 
 def test_the_editor_grows_to_three_lines_and_further_when_asked(panel):
