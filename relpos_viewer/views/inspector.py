@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
@@ -26,6 +26,7 @@ from relpos_viewer.views.row_bars import RowBars
 from relpos_viewer.views.theme import LIGHT, Theme
 
 HINT = "Point at a cell of a matrix to see where its weight comes from. Click to pin it."
+LINE_GAP = 2
 LONGEST = 16  # characters of a token in the heading; the copied text has all of them
 
 
@@ -125,6 +126,13 @@ class Inspector(QFrame):
         """Put `as_text` on the clipboard."""
         QGuiApplication.clipboard().setText(self.as_text())
 
+    def minimumSizeHint(self) -> QSize:
+        """Always with the line of the edit, or the first edit would push the curve away under the hand."""
+        size = super().minimumSizeHint()
+        line = self._edit[1]
+        missing = 0 if line.isVisibleTo(self) else line.sizeHint().height() + LINE_GAP
+        return size + QSize(0, missing)
+
     # Parts
 
     def _page(self) -> QWidget:
@@ -152,7 +160,7 @@ class Inspector(QFrame):
         column.addSpacing(4)
 
         lines = QVBoxLayout()
-        lines.setSpacing(2)
+        lines.setSpacing(LINE_GAP)
         self._lines: list[tuple[ElidedLabel, QLabel]] = []
         for name, strong in (
             ("content q·k/√d", False),

@@ -115,6 +115,7 @@ QToolButton[flat="true"] {{ background: transparent; border: 1px solid transpare
 QToolButton[flat="true"]:hover {{ background: {t.accent_soft}; }}
 QToolButton[flat="true"]:focus {{ border: 1px solid {t.accent}; }}
 QToolButton[flat="true"]:checked {{ background: {t.accent_soft}; border: 1px solid {t.accent}; }}
+QFileDialog QToolButton {{ padding: 2px; }}
 QToolButton::menu-indicator {{ image: none; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}
 QScrollBar:horizontal {{ background: transparent; height: 10px; margin: 0; }}

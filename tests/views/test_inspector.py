@@ -123,6 +123,14 @@ def test_a_row_that_is_edited_anywhere_keeps_the_line_so_that_nothing_jumps(insp
     assert lines(inspector)["position: your edit"] == "0"
 
 
+def test_the_first_edit_asks_for_no_more_room(inspector):
+    inspector.set_cell(cell(), LABELS, row())
+    before = inspector.minimumSizeHint()
+    inspector.set_cell(cell(edit=2.0), LABELS, row())
+    assert "position: your edit" in lines(inspector)
+    assert inspector.minimumSizeHint() == before
+
+
 @pytest.mark.parametrize(
     ("title", "buckets", "name"),
     [
