@@ -177,6 +177,8 @@ class PlainField:
         offset = key - (query + self.n_key - self.n_query)
         shown = bool(visible[key])
         log_weight = float(scores[key]) - float(log_normaliser(scores, visible)) if shown else -math.inf
+        if self.row_sums is not None:
+            log_weight += float(self.row_sums[query].log())
         return CellValues(
             query=query,
             key=key,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from relpos_viewer.core.errors import ViewerError
 
@@ -29,6 +30,28 @@ def short(value: float, *, signed: bool = False) -> str:
         text = f"{mantissa}e{int(exponent)}".replace("-", MINUS)
     sign = MINUS if value < 0 else "+" if signed else ""
     return sign + text
+
+
+def logarithm(natural: float) -> str:
+    """Write a natural logarithm to base 10 with two decimals: close to 1, where there is none, as `short` does.
+
+    >>> logarithm(-200.0), logarithm(-0.001)
+    ('−86.86', '−0.000434')
+    """
+    value = natural / math.log(10)
+    if not 1 <= abs(value) < math.inf:
+        return short(value)
+    return f"{value:.2f}".replace("-", MINUS)
+
+
+def number_texts(values: Sequence[float]) -> list[str]:
+    """Write neighbouring ticks: short, but never two alike, and 0.00195 never as 0.00."""
+    texts = [short(value) for value in values]
+    for digits in range(4, 17):
+        if len(set(texts)) == len(set(values)):
+            break
+        texts = [f"{value:.{digits}g}".replace("-", MINUS) for value in values]
+    return texts
 
 
 def parse_number(text: str) -> float:

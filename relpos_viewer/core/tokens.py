@@ -12,6 +12,7 @@ BLANKS = {" ": "␣", "\n": "⏎", "\r": "␍", "\t": "⇥", "\N{NO-BREAK SPACE}
 ISOLATE, POP = "\N{FIRST STRONG ISOLATE}", "\N{POP DIRECTIONAL ISOLATE}"
 # Joiners and variation selectors are invisible but shape what stands beside them, so inside a token they stay.
 JOINERS = frozenset("\u200c\u200d\ufe0e\ufe0f")
+DOTTED_CIRCLE = "\u25cc"  # what Unicode lets a lone mark stand on
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,9 @@ def printable(text: str) -> str:
     """Return `text` so that every character of it can be seen; the empty text is "∅"."""
     if not text:
         return "∅"
+    # A combining mark that starts a token would sit on the character before its label.
+    if unicodedata.category(text[0]).startswith("M") and text[0] not in JOINERS:
+        text = DOTTED_CIRCLE + text
     if len(text) > 1 and any(not _is_invisible(char) for char in text):
         shown = "".join(char if char in JOINERS else _shown(char) for char in text)
     else:
@@ -73,9 +77,6 @@ def _shown(char: str) -> str:
         return f"U+{ord(char):04X}"
     if unicodedata.category(char) == "Zs":
         return f"U+{ord(char):04X}"
-    if unicodedata.combining(char):
-        # A combining mark needs something to stand on only when it starts the token; elsewhere it is drawn as is.
-        return char
     return char
 
 

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 
 from relpos_viewer.core.levels import Levels
-from relpos_viewer.core.numbers import MINUS, short
+from relpos_viewer.core.numbers import MINUS, number_texts
 from relpos_viewer.export.canvas import Ruler
 
 LONGEST = 7.0  # em; a longer token is cut with …
@@ -79,16 +79,6 @@ def nice_step(least: float) -> int:
             if factor * power >= least:
                 return factor * power
         power *= 10
-
-
-def number_texts(values: Sequence[float]) -> list[str]:
-    """Write neighbouring ticks: short, but never two alike, and 0.00195 never as 0.00."""
-    texts = [short(value) for value in values]
-    for digits in range(4, 17):
-        if len(set(texts)) == len(set(values)):
-            break
-        texts = [f"{value:.{digits}g}".replace("-", MINUS) for value in values]
-    return texts
 
 
 def value_labels(levels: Levels, length: float, ruler: Ruler, em: float, *, upright: bool) -> Labels:

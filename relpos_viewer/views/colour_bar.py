@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from relpos_viewer.core.levels import Levels
-from relpos_viewer.core.numbers import short
+from relpos_viewer.core.numbers import number_texts, short
 from relpos_viewer.core.quantise import (
     BELOW,
     BEYOND,
@@ -211,11 +211,14 @@ class ColourBar(QWidget):
         length, gap = (strip.width(), _GAP) if lying else (strip.height(), 0)
         levels = self._levels
         wanted = [levels.low, levels.high]
+        texts = number_texts(wanted)
         if levels.scale == "linear" and levels.low < 0 < levels.high:
             wanted.append(0.0)
+            texts.append("0")
+        between = levels.ticks(max(int(length // (34 if lying else 22)), 2))
         kept: list[Tick] = []
-        for value in (*wanted, *levels.ticks(max(int(length // (34 if lying else 22)), 2))):
-            fraction, text = float(levels.fraction(value)), short(value)
+        for value, text in zip((*wanted, *between), (*texts, *number_texts(between)), strict=True):
+            fraction = float(levels.fraction(value))
             size = metrics.horizontalAdvance(text) if lying else metrics.height()
             # Labels at the ends of the strip are pushed inwards.
             middle = (fraction if lying else 1 - fraction) * length

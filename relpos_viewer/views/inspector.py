@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from relpos_viewer.core.field import CellValues, LineValues
-from relpos_viewer.core.numbers import short
+from relpos_viewer.core.numbers import logarithm, short
 from relpos_viewer.core.tokens import ISOLATE, POP
 from relpos_viewer.views import names
 from relpos_viewer.views.elided_label import ElidedLabel
@@ -218,7 +218,7 @@ class Inspector(QFrame):
         self._edit[1].setText(short(cell.edit, signed=True))
         self._score[1].setText(short(cell.score, signed=True))
         self._weight[1].setText(self._weight_words(edited))
-        self._log[1].setText(short(cell.log_weight / np.log(10)) if cell.visible else "–")
+        self._log[1].setText(logarithm(cell.log_weight) if cell.visible else "–")
         self.setAccessibleDescription(self.as_text())
         self._stack.setCurrentIndex(1)
 

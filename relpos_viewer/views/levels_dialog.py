@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QL
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import Stage
 from relpos_viewer.core.levels import Levels, typed_levels
-from relpos_viewer.core.numbers import short
+from relpos_viewer.core.numbers import number_texts
 from relpos_viewer.document.document import View
 from relpos_viewer.views import names
 
@@ -40,8 +40,9 @@ class LevelsDialog(QDialog):
             start += [weights.low, weights.high]
         form = QFormLayout()
         self._edits: list[QLineEdit] = []
-        for (name, title), value in zip(FIELDS, start, strict=True):
-            edit = QLineEdit(short(value))
+        self._texts = [*number_texts(start[:2]), *number_texts(start[2:])]
+        for (name, title), text in zip(FIELDS, self._texts, strict=True):
+            edit = QLineEdit(text)
             edit.setObjectName(name)
             edit.setAccessibleName(title)
             form.addRow(title, edit)
@@ -66,7 +67,11 @@ class LevelsDialog(QDialog):
 
     def accept(self) -> None:
         """Close when the limits can be used; say why not otherwise."""
-        low, high, weights_low, weights_high = (edit.text() for edit in self._edits)
+        # A box that nobody touched stands for the number behind its rounded text.
+        low, high, weights_low, weights_high = (
+            repr(value) if edit.text() == text else edit.text()
+            for edit, text, value in zip(self._edits, self._texts, self._limits, strict=True)
+        )
         try:
             terms, weights = typed_levels(low, high), typed_levels(weights_low, weights_high)
         except ViewerError as error:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.numbers import parse_number, short
+from relpos_viewer.core.numbers import logarithm, number_texts, parse_number, short
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,26 @@ def test_comma_point_and_either_minus_are_read(text: str, value: float) -> None:
 def test_what_is_no_number_is_refused(text: str) -> None:
     with pytest.raises(ViewerError, match=f"“{text}” is not a number"):
         parse_number(text)
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((0.0, 1 / 512), ["0", "0.00195"]),
+        ((-2.0, 0.0, 2.0), ["−2", "0", "2"]),
+        ((1.0001, 1.0002), ["1.0001", "1.0002"]),
+        ((1000.25, 1000.5), ["1000.2", "1000.5"]),
+        ((1e-30, 2e-30), ["1e−30", "2e−30"]),
+        ((5.0, 5.0), ["5", "5"]),
+    ],
+)
+def test_neighbouring_numbers_are_short_but_never_alike(values, texts) -> None:
+    assert number_texts(values) == texts
+
+
+@pytest.mark.parametrize(
+    ("natural", "text"),
+    [(-200.0, "−86.86"), (-50.0, "−21.71"), (math.log(0.25), "−0.602"), (0.0, "0"), (-math.inf, "−∞")],
+)
+def test_a_logarithm_has_two_decimals(natural: float, text: str) -> None:
+    assert logarithm(natural) == text  # P05

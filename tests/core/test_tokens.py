@@ -20,6 +20,9 @@ from relpos_viewer.core.tokens import Tokens, printable
         ("\u0000", "U+0000"),
         ("👨\u200d👩\u200d👧", "👨\u200d👩\u200d👧"),
         ("e\u0301", "e\u0301"),
+        ("\u0301", "\u25cc\u0301"),  # I03: the second code point of é, on a circle instead of its neighbour
+        ("\u093f", "\u25cc\u093f"),
+        ("\ufe0f", "U+FE0F"),
         ("日本", "日本"),
         ("שלום", "\u2068שלום\u2069"),
         ("\ufeff", "U+FEFF"),
@@ -31,6 +34,7 @@ def test_a_label_can_be_seen(text: str, label: str) -> None:
 
 
 def test_parts_of_one_character_are_numbered() -> None:
+    # I01, as a byte-level tokenizer without merges cuts it.
     arrow = Tokens(
         ("i", " ", "\xe2", "\xad", "\xa2", " ", "j"),
         ((0, 1), (1, 2), (2, 3), (2, 3), (2, 3), (3, 4), (4, 5)),

@@ -9,7 +9,6 @@ from relpos_viewer.export.axis import (
     factor_labels,
     factor_text,
     nice_step,
-    number_texts,
     offset_labels,
     token_labels,
 )
@@ -20,21 +19,6 @@ from relpos_viewer.export.fonts import Fonts
 @pytest.fixture
 def ruler() -> Ruler:
     return Ruler(100, Fonts([]))
-
-
-@pytest.mark.parametrize(
-    ("values", "texts"),
-    [
-        ((0.0, 1 / 512), ["0", "0.00195"]),
-        ((-2.0, 0.0, 2.0), ["−2", "0", "2"]),
-        ((1.0001, 1.0002), ["1.0001", "1.0002"]),
-        ((1000.25, 1000.5), ["1000.2", "1000.5"]),
-        ((1e-30, 2e-30), ["1e−30", "2e−30"]),
-        ((5.0, 5.0), ["5", "5"]),
-    ],
-)
-def test_neighbouring_numbers_are_short_but_never_alike(values, texts) -> None:
-    assert number_texts(values) == texts
 
 
 @pytest.mark.parametrize(

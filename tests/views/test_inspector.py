@@ -88,7 +88,7 @@ def test_fewer_queries_than_keys_are_named_by_their_place_in_the_sequence(inspec
 CASES = [
     ("plain", {}, {"content q·k/√d": "+1.2", "score": "−0.3", "weight": "0.0412"}),
     ("small weight", {"weight": 1 / 512}, {"weight": "0.00195"}),
-    ("underflow", {"weight": 0.0, "log_weight": -200.0}, {"weight": "0", "log₁₀ weight": "−86.9"}),
+    ("underflow", {"weight": 0.0, "log_weight": -200.0}, {"weight": "0", "log₁₀ weight": "−86.86"}),
     ("masked", {"weight": 0.0, "visible": False}, {"weight": "masked", "log₁₀ weight": "–"}),
     ("no key", {"weight": 0.0, "visible": False, "row_sees_a_key": False}, {"weight": "no visible key"}),
     ("nan", {"content": np.nan, "weight": np.nan}, {"content q·k/√d": "NaN", "weight": "NaN: not a number"}),

@@ -211,6 +211,7 @@ def test_the_diagonal_of_an_offset_is_drawn_in_the_accent_colour(qtbot, n_query,
         (Levels(-7.83, 7.83), ("−7.83", "7.83")),
         (Levels(1e-6, 0.25, "log"), ("1e−6", "0.25")),
         (Levels(0, 1e-30), ("0", "1e−30")),
+        (Levels(5, 5.0001), ("5", "5.0001")),  # P07: data within a tiny range
     ],
 )
 def test_numbers_on_the_bar_never_collide_and_never_lie(qtbot, levels, ends, width, orientation):
