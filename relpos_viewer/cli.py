@@ -170,6 +170,9 @@ def _add_document_options(parser: argparse.ArgumentParser) -> None:
     sequence.add_argument(
         "file", metavar="FILE", nargs="?", help="a text, a table, arrays, or a session (default: a sentence)"
     )
+    sequence.add_argument(
+        "--tokens-from", metavar="FILE", help="tokens to stand beside arrays: a text, a table, a FASTA file"
+    )
     sequence.add_argument("--text", metavar="T", help="a text instead of a file")
     sequence.add_argument("--ids", metavar="1,2,3", help="token numbers instead of a file")
     sequence.add_argument(
@@ -293,11 +296,12 @@ def _open_window(options: argparse.Namespace) -> int:
         document, asked = document_from_options(options), False
     except Question:
         # The window asks what the file leaves open; it starts with what the other options say.
-        alone = argparse.Namespace(**{**vars(options), "file": None, **dict.fromkeys(ANSWERS)})
+        nothing = dict.fromkeys(("file", "tokens_from", *ANSWERS))
+        alone = argparse.Namespace(**{**vars(options), **nothing})
         document, asked = document_from_options(alone), True
     from relpos_viewer.views.app import run
 
-    return run(document, path=options.file, asked=asked)
+    return run(document, path=options.file, asked=asked, tokens=options.tokens_from)
 
 
 def _render(options: argparse.Namespace) -> int:
@@ -344,7 +348,8 @@ def _render(options: argparse.Namespace) -> int:
         from relpos_viewer.export.figures import save_figure
         from relpos_viewer.export.picture import picture
 
-        drawn = picture(inputs, encoding, head=document.head, **choices)
+        past = document.edit.beyond(document.head, inputs.n_key)
+        drawn = picture(inputs, encoding, head=document.head, past=past, **choices)
         save_figure(drawn, replace(figure, levels=stage_levels(drawn.field, document.view)), out)
     else:
         from relpos_viewer.export.arrays import data, save_data

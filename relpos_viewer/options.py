@@ -41,7 +41,7 @@ def document_from_options(options: argparse.Namespace) -> Document:
         document = _from_file(options, default)
     else:
         document = replace(default, source=_typed(options, default.source))
-        refuse(options, ANSWERS, "there is no file")
+        refuse(options, ("tokens_from", *ANSWERS), "there is no file")
     changes: dict[str, Any] = {"view": _view(options, document.view)}
     if options.encoding is not None:
         changes["encoding"] = encoding_spec(options.encoding)
@@ -81,7 +81,8 @@ def _from_file(options: argparse.Namespace, default: Document) -> Document:
 
     path = Path(options.file)
     answers = {name: value for name in ANSWERS if (value := getattr(options, name)) is not None}
-    document = open_document(path, replace(default, source=_typed(options, default.source)), answers)
+    base = replace(default, source=_typed(options, default.source))
+    document = open_document(path, base, answers, options.tokens_from)
     if isinstance(document.source, TextSource):
         return replace(document, source=_typed(options, document.source))  # a session's text too
     refuse(options, TEXT_OPTIONS, f"{path.name} has its own heads")

@@ -330,7 +330,7 @@ def test_the_window_opens_on_the_same_options(here, monkeypatch) -> None:
     opened: list[tuple[Document, object]] = []
     monkeypatch.setattr(
         "relpos_viewer.views.app.run",
-        lambda document, path=None, asked=False: opened.append((document, path)) or 0,
+        lambda document, path=None, asked=False, tokens=None: opened.append((document, path)) or 0,
     )
     assert (
         cli.main(["--text", "a b", "--encoding", "alibi", "--mask", "none", "--head", "2", "--scale", "2"])
@@ -349,7 +349,8 @@ def test_a_file_named_like_a_command_is_given_with_its_folder(here, monkeypatch)
     Path("render").write_text("a b c")
     opened: list[Document] = []
     monkeypatch.setattr(
-        "relpos_viewer.views.app.run", lambda document, path=None, asked=False: opened.append(document) or 0
+        "relpos_viewer.views.app.run",
+        lambda document, path=None, asked=False, tokens=None: opened.append(document) or 0,
     )
     assert cli.main(["./render"]) == 0 and opened[0].source.text == "a b c"
 
@@ -431,10 +432,23 @@ def test_a_file_that_leaves_something_open_is_asked_about_in_the_window(here, mo
     opened: list[tuple[Document, object, bool]] = []
     monkeypatch.setattr(
         "relpos_viewer.views.app.run",
-        lambda document, path=None, asked=False: opened.append((document, path, asked)) or 0,
+        lambda document, path=None, asked=False, tokens=None: opened.append((document, path, asked)) or 0,
     )
     assert cli.main(["open.npz", "--encoding", "alibi"]) == 0
     assert cli.main(["open.npz", "--order", "bshd"]) == 0
     (document, path, asked), (settled, _, not_asked) = opened
     assert asked and path == "open.npz" and document.encoding.name == "alibi"
     assert not not_asked and settled.source.arrays["q"].shape == (2, 2, 2)
+
+
+def test_tokens_of_another_file_stand_beside_arrays_only_as_told(here, capsys) -> None:
+    # I08: 10 residues for 12 positions.
+    Path("protein.fasta").write_text(">sp|T\nMKTAY\nIAKQR\n")
+    np.save("attention.npy", np.full((12, 12), 1 / 12, np.float32))
+    command = ["render", "attention.npy", "--tokens-from", "protein.fasta", "-o", "out.json"]
+    assert cli.main(command) == 2
+    assert "choose with --labels one of cls+eos" in capsys.readouterr().err
+    assert cli.main([*command, "--labels", "cls+eos"]) == 0
+    assert json.loads(Path("out.json").read_text())["tokens"] == ["CLS", *"MKTAYIAKQR", "EOS"]
+    assert cli.main(["render", "--text", "a", "--tokens-from", "protein.fasta", "-o", "out.json"]) == 2
+    assert "--tokens-from has nothing to act on" in capsys.readouterr().err

@@ -173,6 +173,7 @@ class FrameMaker:
             (plain, document.edit), lambda: plain.with_edit(torch.from_numpy(edit[head]).to(plain.content))
         )
         cancel.check()
+        curves = curves.with_edit(edit, document.edit.beyond(head, inputs.n_key))
         levels = stage_levels(edited, document.view, request.stages)
         tiles = {
             stage: _tile(edited, stage, request.viewport, levels[stage], document.view, curves.beyond)
@@ -184,7 +185,7 @@ class FrameMaker:
             encoding=encoding,
             field=edited,
             tiles=tiles,
-            curves=curves.with_edit(edit),
+            curves=curves,
             figures=_figures(edited, inputs) if request.detail else {},
             notes=(*inputs.notes, *notes),
             seconds=time.perf_counter() - began,

@@ -22,19 +22,35 @@ from relpos_viewer.sources.build import inputs_for
 from relpos_viewer.sources.files import Loaded, attach_tokens, load
 from relpos_viewer.sources.text import tokenize
 
+# Answers that may be about the file of tokens, where there is one.
+TOKEN_ANSWERS = ("column", "labels")
 
-def open_document(path: str | os.PathLike[str], base: Document, answers: Mapping[str, str]) -> Document:
+
+def open_document(
+    path: str | os.PathLike[str],
+    base: Document,
+    answers: Mapping[str, str],
+    tokens: str | os.PathLike[str] | None = None,
+) -> Document:
     """Return `base` with the sequence of a file, or the document of a session file. Any thread.
 
     Args:
         path: a text, a table, arrays or a session.
         base: gives encoding, mask, scale and view, and the tokenizer of a text.
         answers: by keyword of `sources.files.load`.
+        tokens: a file whose tokens are to stand beside the arrays of the first, see `with_tokens`.
 
     Raises:
-        Question: the file can be read in more than one way, and `answers` does not settle it.
+        Question: a file can be read in more than one way, and `answers` does not settle it.
         ViewerError: the file cannot be used.
     """
+    opened = _opened(path, base, answers)
+    if tokens is None:
+        return opened
+    return with_tokens(opened, tokens, {name: answers[name] for name in TOKEN_ANSWERS if name in answers})
+
+
+def _opened(path: str | os.PathLike[str], base: Document, answers: Mapping[str, str]) -> Document:
     loaded = load(path, **answers)
     if loaded.kind == "session":
         return load_session(path)

@@ -28,6 +28,7 @@ class CurveSet:
         exact: whether `family` is the term itself.
         buckets: int64 [2n−1], offsets that share a bias; None when each is its own.
         beyond: bool [2n−1], offsets past what was drawn or trained; None without such a limit.
+        beyond_rule: what holds there, a word such as "hold"; "" where the family names none.
         visible: bool [2n−1], offsets with a visible cell.
         head: the selected head.
     """
@@ -41,15 +42,23 @@ class CurveSet:
     beyond: np.ndarray | None
     visible: np.ndarray
     head: int
+    beyond_rule: str = ""
 
     @property
     def n(self) -> int:
         """Number of keys."""
         return (self.family.shape[1] + 1) // 2
 
-    def with_edit(self, edit: np.ndarray) -> CurveSet:
-        """Return the same curves under another edit, float32 [head, 2n−1]."""
-        return replace(self, edit=edit)
+    def with_edit(self, edit: np.ndarray, past: np.ndarray | None = None) -> CurveSet:
+        """Return the same curves under another edit, float32 [head, 2n−1].
+
+        `past` marks offsets, bool [2n−1], at which a drawn edit has broken off and is 0.
+        """
+        if past is None:
+            return replace(self, edit=edit)
+        if self.beyond is not None:
+            return replace(self, edit=edit, beyond=self.beyond | past)
+        return replace(self, edit=edit, beyond=past, beyond_rule="zero")
 
 
 def curve_set(
@@ -92,4 +101,5 @@ def curve_set(
         beyond=None if beyond is None else beyond.numpy(),
         visible=visible_offsets(field.visible),
         head=head,
+        beyond_rule="" if beyond is None else str(encoding.values.get("rule", "")),
     )

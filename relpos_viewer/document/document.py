@@ -117,7 +117,7 @@ class EditCurve(FrozenStruct, frozen=True, eq=False):
     """The user's edit Δ_h(δ): score units added to the family's own term, float32 [head, 2m−1].
 
     Column c stands for the offset δ = c − (m−1). The edit is 0 for offsets and heads it does not
-    hold, whatever the length of the sequence.
+    hold, whatever the length of the sequence; `beyond` tells where a drawn curve breaks off so.
     """
 
     values: np.ndarray
@@ -142,6 +142,15 @@ class EditCurve(FrozenStruct, frozen=True, eq=False):
         """A new float32 [heads, 2n−1] for δ = −(n−1)…n−1: cropped, or 0 where nothing was drawn."""
         result = np.zeros((heads, 2 * n - 1), np.float32)
         return _overlay(result, self.values)
+
+    def beyond(self, head: int, n: int) -> np.ndarray | None:
+        """Offsets past an end that was drawn at another value than 0, bool [2n−1]; None when there are none."""
+        reach = self.values.shape[1] // 2  # largest |δ| that was drawn
+        if n - 1 <= reach or head >= self.values.shape[0] or not self.values[head, [0, -1]].any():
+            return None
+        delta = np.arange(1 - n, n)  # [2n−1]
+        low, high = self.values[head, [0, -1]] != 0
+        return (low & (delta < -reach)) | (high & (delta > reach))
 
     def updated(self, values: np.ndarray) -> EditCurve:
         """This edit with its middle replaced by `values` [head, 2n−1].

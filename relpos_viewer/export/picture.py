@@ -59,12 +59,14 @@ def picture(
     mask: Mask,
     edit: object,
     head: int,
+    past: np.ndarray | None = None,
     field: PlainField | None = None,
     curves: CurveSet | None = None,
 ) -> Picture:
     """Compute one head of `inputs` and gather what a figure says about it; arguments as in `attend`.
 
-    `field` and `curves` are used as they are where the caller has them already (a window does). Any thread.
+    `past` is that of `CurveSet.with_edit`. `field` and `curves` are used as they are where the caller has them
+    already (a window does). Any thread.
 
     Raises:
         ViewerError: when head, encoding, mask or edit do not fit the inputs.
@@ -78,7 +80,7 @@ def picture(
     return Picture(
         field=field,
         tokens=inputs.tokens,
-        curves=_edited(curve_set(inputs, encoding, field, head, computed), edit)
+        curves=_edited(curve_set(inputs, encoding, field, head, computed), edit, past)
         if curves is None
         else curves,
         head=head,
@@ -114,7 +116,7 @@ def _mask_words(inputs: AttentionInputs, mask: Mask) -> str:
     return words if inputs.visible is None else " and ".join(filter(None, (words, "mask from the file")))
 
 
-def _edited(curves: CurveSet, edit: object) -> CurveSet:
+def _edited(curves: CurveSet, edit: object, past: np.ndarray | None) -> CurveSet:
     if edit is None:
         return curves
-    return curves.with_edit(np.broadcast_to(np.asarray(edit, np.float32), curves.family.shape))
+    return curves.with_edit(np.broadcast_to(np.asarray(edit, np.float32), curves.family.shape), past)

@@ -18,6 +18,7 @@ from relpos_viewer.sources.meaning import (
     count_nonfinite,
     lone_role,
     row_sum_note,
+    softmaxed_note,
     split_mask,
     visible_from,
 )
@@ -71,6 +72,8 @@ def arrange(contents: Contents, choices: Choices, file: str) -> Arranged:
     arrays = _part_masks(arrays, extent, notes)
     if tokens is not None:
         tokens, arrays = fit_labels(tokens, arrays, extent.n_key, choices)
+    if "scores" in arrays and (note := softmaxed_note(arrays["scores"], dtypes.get("scores", "f32"))):
+        notes.append(note)
     if "weights" in arrays:
         check_weights(arrays["weights"], file)
         note = row_sum_note(arrays["weights"], dtypes.get("weights", "f32"))

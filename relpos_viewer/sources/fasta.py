@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+import re
+
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.sources.contents import Contents
-from relpos_viewer.sources.decoding import decode
 from relpos_viewer.sources.text import MAX_TOKENS
 
 # Beside letters: "*" is a stop, "-" and "." are gaps of alignments.
 _MARKS = frozenset("*-.")
 
 
-def read_fasta(data: bytes, name: str) -> Contents:
+_RESIDUES = re.compile(r"[A-Z*.-]+")
+
+
+def is_fasta(text: str) -> bool:
+    """Tell by its lines, whatever the file is called: a header, then nothing but headers and capital letters."""
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if len(lines) < 2 or not re.match(r">\S", lines[0]) or lines[1].startswith(">"):
+        return False  # "> " begins a quotation
+    return all(line.startswith(">") or _RESIDUES.fullmatch(line) for line in lines)
+
+
+def read_fasta(text: str, name: str) -> Contents:
     """Return the residues of every record: headers dropped, wrapped lines joined.
 
     Raises:
         ViewerError: no residues, or a character that is none (line and column are named).
     """
     records: list[str] = []
-    for number, line in enumerate(decode(data, name).split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.startswith((">", ";")):  # ";" starts a comment in old files
             if line.startswith(">") or not records:
                 records.append("")

@@ -20,7 +20,7 @@ from relpos_viewer.sources.arrange import arrange
 from relpos_viewer.sources.axes import extent_of
 from relpos_viewer.sources.contents import MAX_ARRAY_BYTES, MAX_TEXT_BYTES, Choices, Contents, Question
 from relpos_viewer.sources.decoding import decode
-from relpos_viewer.sources.fasta import read_fasta
+from relpos_viewer.sources.fasta import is_fasta, read_fasta
 from relpos_viewer.sources.jsonfile import read_json, read_json_lines
 from relpos_viewer.sources.labels import fit_labels
 from relpos_viewer.sources.meaning import count_nonfinite, row_sum_note
@@ -228,8 +228,12 @@ def _read(path: Path, choices: Choices) -> Contents | None:
     if suffix in (".jsonl", ".ndjson"):
         return read_json_lines(data, path.name)
     if suffix in (".fasta", ".fa", ".faa", ".fna"):
-        return read_fasta(data, path.name)
-    return Contents(text=decode(data, path.name))
+        return read_fasta(decode(data, path.name), path.name)
+    text = decode(data, path.name)
+    if is_fasta(text):
+        read = read_fasta(text, path.name)
+        return replace(read, notes=("Recognised as FASTA: its residues are the tokens.", *read.notes))
+    return Contents(text=text)
 
 
 def _is_session(path: Path) -> bool:

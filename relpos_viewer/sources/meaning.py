@@ -93,6 +93,13 @@ def row_sum_note(weights: np.ndarray, dtype: str) -> str | None:
     return f"row sums {joined}: dropout or not probabilities"
 
 
+def softmaxed_note(scores: np.ndarray, dtype: str) -> str | None:
+    """Return a sentence when `scores` [head, query, key] are probabilities, which a second softmax would flatten."""
+    if scores.shape[-1] == 1 or not is_probabilities(scores, dtype):
+        return None
+    return "The scores look like weights, as rows sum to 1; call them weights, or the softmax is taken twice."
+
+
 def check_weights(weights: np.ndarray, file: str) -> None:
     """Raise ViewerError when a weight is negative: its logarithm would be no number."""
     if (weights < 0).any():

@@ -22,20 +22,27 @@ from relpos_viewer.views.main_window import PROGRAM, MainWindow
 SIGNAL_MS = 200
 
 
-def run(document: Document, path: str | os.PathLike[str] | None = None, *, asked: bool = False) -> int:
+def run(
+    document: Document,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    asked: bool = False,
+    tokens: str | os.PathLike[str] | None = None,
+) -> int:
     """Show a window until it is closed; returns the exit status.
 
     Args:
         document: what it begins with.
         path: the file it was read from, None for none.
         asked: the file is still to be opened, because it leaves something open that the window has to ask.
+        tokens: the file whose tokens then stand beside its arrays, None for none.
     """
     application = prepare_application()
     opened = "" if path is None or asked else os.fspath(path)
     window = MainWindow(document, Settings.of_user(), opened)
     window.show()
     if asked and path is not None:
-        QTimer.singleShot(0, window, lambda: window.files.open_path(Path(path)))
+        QTimer.singleShot(0, window, lambda: window.files.open_path(Path(path), tokens))
     found = recoveries()
     if found:
         QTimer.singleShot(0, window, lambda: window.files.offer_recovery(found))

@@ -225,14 +225,15 @@ class MainWindow(QMainWindow):
             return
         before, self.frame = self.frame, frame
         document = frame.document
-        new_sequence = before is None or before.inputs is not frame.inputs
+        # Another source of the same text has the same inputs, and yet it is another document with its own edit.
+        new_sequence = before is None or before.document.source is not document.source
+        if new_sequence or before.document.encoding is not document.encoding:
+            self.equation.set_formulas(_formulas(frame))
+            self.inspector.set_family(frame.encoding.title, frame.curves.buckets)
         if new_sequence:
             self.sequence.set_tokens(frame.inputs.tokens)
             self.top.set_document(self.session.document, frame.inputs.heads)
             self._leave_cells(frame)
-        if new_sequence or before.document.encoding is not document.encoding:
-            self.equation.set_formulas(_formulas(frame))
-            self.inspector.set_family(frame.encoding.title, frame.curves.buckets)
         luts = palettes(document.view.terms_map, document.view.weights_map, self.theme.name)
         self.equation.set_frame(frame, luts)
         self.equation.set_pinned(self._pinned)
@@ -240,8 +241,7 @@ class MainWindow(QMainWindow):
             self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
         self.inspector.bars.set_weights_scale(document.view.weights_scale)
         future_masked = not frame.curves.visible[frame.curves.n :].any()
-        rule = "" if frame.curves.beyond is None else str(frame.encoding.values.get("rule", ""))
-        self.curve.set_frame_curves(frame.curves, future_masked, rule)
+        self.curve.set_frame_curves(frame.curves, future_masked, frame.curves.beyond_rule)
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
@@ -324,7 +324,9 @@ class MainWindow(QMainWindow):
         strongest = self.frame.field.strongest("weights", rows, cols)
         if strongest is None:
             return ""
-        return pixel_line(tile.reduce, rows, cols, strongest, float(self.frame.field.weights[strongest]))
+        weight = float(self.frame.field.weights[strongest])
+        place = (strongest[0] + self.frame.inputs.query_start, strongest[1])
+        return pixel_line(tile.reduce, rows, cols, place, weight)
 
     def _shown_key(self, weight: np.ndarray) -> int:
         for place in (self._hovered, self._pinned):

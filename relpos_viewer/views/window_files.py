@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace as changed
 from functools import partial
@@ -93,10 +94,14 @@ class WindowFiles(QObject):
         if path:
             self.open_path(Path(path))
 
-    def open_path(self, path: Path) -> None:
-        """Open a file; asks about unsaved work, and about what the file leaves open."""
+    def open_path(self, path: Path, tokens: str | os.PathLike[str] | None = None) -> None:
+        """Open a file, with the tokens of another beside its arrays where one is given.
+
+        Asks about unsaved work, and about what the files leave open.
+        """
         if self.may_discard():
-            self._open(path)
+            work = partial(open_document, path, self._window.session.document, tokens=tokens)
+            self._read(path, work, self._on_opened, self._window.settings.answers(path), {})
 
     def ask_tokens(self) -> None:
         """Choose a file whose tokens stand beside the arrays of this document."""
@@ -108,10 +113,6 @@ class WindowFiles(QObject):
             chosen = Path(path)
             work = partial(with_tokens, window.session.document, chosen)
             self._read(chosen, work, self._on_labelled, window.settings.answers(chosen), {})
-
-    def _open(self, path: Path) -> None:
-        work = partial(open_document, path, self._window.session.document)
-        self._read(path, work, self._on_opened, self._window.settings.answers(path), {})
 
     def _read(
         self,

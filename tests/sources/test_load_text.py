@@ -221,3 +221,18 @@ def test_describe_says_what_is_there_before_anything_is_asked(write) -> None:
 def test_samples_of_the_program_open(repository: Path) -> None:
     for path in sorted((repository / "resources" / "samples").glob("*.txt")):
         assert load(path).text
+
+
+FASTA_OR_NOT = {
+    "I08 a record": (">sp|T\nMKTAY\nIAKQR\n", "arrays"),
+    "records of Windows": (">a\r\nMKT\r\n\r\n>b\r\nACGT-\r\n", "arrays"),
+    "a quotation": ("> WHO SAID\nTHAT\n", "text"),
+    "headers alone": (">a\n>b\n", "text"),
+    "small letters": (">a\nhello\n", "text"),
+    "words": (">a\nMKT AY\n", "text"),
+}
+
+
+@pytest.mark.parametrize(("text", "kind"), FASTA_OR_NOT.values(), ids=FASTA_OR_NOT)
+def test_residues_are_recognised_whatever_their_file_is_called(write, text, kind) -> None:
+    assert load(write("a.txt", text)).kind == kind

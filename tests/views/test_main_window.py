@@ -285,7 +285,8 @@ def test_a_hot_cell_survives_zooming_out_and_the_readout_names_it(
     height, width = tile.codes.shape
     assert height < 400 and tile.reduce == "max"
     hot = np.argwhere(tile.codes == LAST_VALUE)
-    assert hot.tolist() == [[1234 * height // 1500, 321 * width // 1500]]
+    # Pixels share out whole cells, so an edge may lie a part of a pixel before that of a ruler.
+    assert abs(hot - [1234 * height / 1500, 321 * width / 1500]).max() < 1 and len(hot) == 1
     (start, _), (left, _) = tile.block(1234, 321)
     window.equation.cell_hovered.emit(start, left)  # another cell of the same pixel
     line = window.status.findChild(object, "statusCell").text()
