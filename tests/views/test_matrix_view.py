@@ -140,6 +140,7 @@ def test_two_marks_can_be_told_apart(qtbot, theme, pair):
 
 
 def test_one_hot_cell_of_4096_squared_is_seen_in_its_place(qtbot):
+    # P03
     values = np.zeros((4096, 4096), np.float32)
     values[1234, 3210] = 1
     view = make(qtbot, 4096, 4096, labels=tuple("x" * 4096))

@@ -6,7 +6,10 @@ The ids are those of the reports' table; what a smaller test can pin is pinned b
 from __future__ import annotations
 
 import json
+import os
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -360,6 +363,37 @@ def test_limits_follow_a_drag_unless_they_are_held(window: MainWindow, qtbot: Qt
     assert (window.frame.tiles["weights"].levels != before) == moves
     window.history.cancel_preview()
     settle(window, qtbot)
+
+
+RATIO_TWO = """
+import relpos_viewer.views.app as app
+from relpos_viewer.app.settings import Settings
+from relpos_viewer.document.document import Document
+application = app.prepare_application()
+window = app.MainWindow(Document.default(), Settings.of_user())
+window.show()
+application.processEvents()
+equation = window.equation
+canvas = equation.views["weights"].canvas
+assert equation.grab().width() == 2 * equation.width(), equation.grab().width()
+assert canvas.pixel_shape == (2 * canvas.height(), 2 * canvas.width()), canvas.pixel_shape
+window.close()
+window.deleteLater()
+application.processEvents()
+"""
+
+
+def test_a_screen_of_ratio_two_gets_twice_the_pixels() -> None:
+    # X04; the ratio of a screen is settled when Qt starts, so in a program of its own.
+    done = subprocess.run(
+        [sys.executable, "-c", RATIO_TWO],
+        env={**os.environ, "QT_SCALE_FACTOR": "2"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 # Curve and encoding
