@@ -16,6 +16,7 @@ from relpos_viewer.views.theme import LIGHT, Theme
 
 ICON = 16
 GAP = 4
+MOST_DROPPED = 5  # level at which the row has dropped all that it can do without
 GROUP_GAP = 10
 
 
@@ -114,6 +115,7 @@ class CurveTools(QWidget):
         self._radius_label = QLabel("radius")
         self._radius_label.setProperty("muted", True)
         self._reset = self._reset_button()
+        self._narrowest = 0
         self._lay_out()
         self._radius_chosen: int | None = None
         self._snap_possible = False
@@ -312,18 +314,32 @@ class CurveTools(QWidget):
 
     def _fit(self) -> None:
         """Drop words, the least needed first, until all controls fit."""
-        for level in range(4):
-            self._subtitle.setVisible(level < 1)
-            beside = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
-            for button in (*self._toggles.values(), self._reset):
-                button.setToolButtonStyle(beside if level < 2 else Qt.ToolButtonStyle.ToolButtonIconOnly)
-            self._radius_label.setVisible(level < 3)
+        self._drop(MOST_DROPPED)
+        narrowest = self.layout().minimumSize().width()
+        if narrowest != self._narrowest:
+            self._narrowest = narrowest
+            self.updateGeometry()
+        for level in range(MOST_DROPPED + 1):
+            self._drop(level)
             if self.layout().minimumSize().width() <= self.width():
                 return
 
+    def _drop(self, level: int) -> None:
+        beside, alone = (
+            Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
+            Qt.ToolButtonStyle.ToolButtonIconOnly,
+        )
+        self._subtitle.setVisible(level < 1)
+        for button in (*self._toggles.values(), self._reset):
+            button.setToolButtonStyle(beside if level < 2 else alone)
+        self._radius_label.setVisible(level < 3)
+        self._title.setVisible(level < 4)
+        for divider in self._dividers:
+            divider.setVisible(level < 5)
+
     def minimumSizeHint(self) -> QSize:
         """The controls without their words."""
-        return QSize(430, super().minimumSizeHint().height())
+        return QSize(self._narrowest, super().minimumSizeHint().height())
 
     def _on_tool(self, *_: object) -> None:
         for widget in (*self._shapes.values(), self.radius_box):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,6 +19,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QStatusBar,
     QToolButton,
+    QWidget,
 )
 
 from relpos_viewer.app.undo import History
@@ -991,6 +994,22 @@ def test_the_header_fits_its_width_uncut(qtbot, width, theme):
         assert editor.tools.rect().contains(box), widget.objectName()
         assert box.width() >= widget.minimumSizeHint().width() or isinstance(widget, QAbstractSpinBox)
         assert not any(box.intersects(other) for other in boxes if other is not box)
+
+
+@pytest.mark.parametrize("styled", [False, True])
+def test_a_narrow_header_drops_words_and_lays_no_control_over_another(editor, styled):
+    editor.setStyleSheet(stylesheet(LIGHT) if styled else "")
+    for width in (editor.minimumSizeHint().width(), 470, 520, 600, 800):
+        editor.resize(width, 330)
+        QApplication.processEvents()
+        shown = [child for child in editor.tools.findChildren(QWidget) if child.isVisibleTo(editor.tools)]
+        shown = sorted(
+            (child for child in shown if child.parent() is editor.tools), key=lambda child: child.x()
+        )
+        assert all(a.geometry().right() < b.x() for a, b in pairwise(shown))
+        assert shown[-1].geometry().right() <= editor.tools.width()
+        buttons = [child for child in shown if isinstance(child, QAbstractButton)]
+        assert all(button.width() >= button.sizeHint().width() for button in buttons)
 
 
 def test_a_wide_header_shows_its_words(editor):
