@@ -96,11 +96,12 @@ class Mask:
         if self.kind == "prefix":
             return causal | (torch.arange(n_key, device=device) < self.argument)
         if self.kind == "documents":
-            document = torch.tensor(self._documents(n_key, documents), device=device)  # [key]
+            document = torch.tensor(self.document_of_each(n_key, documents), device=device)  # [key]
             return causal & (document[n_key - n_query :, None] == document[None, :])
         return causal
 
-    def _documents(self, n_key: int, documents: tuple[int, ...] | None) -> tuple[int, ...]:
+    def document_of_each(self, n_key: int, documents: tuple[int, ...] | None) -> tuple[int, ...]:
+        """Return the document of each key; `documents` holds when the mask carries no lengths of its own."""
         if not self.lengths:
             return documents if documents is not None else (0,) * n_key
         if sum(self.lengths) != n_key:
@@ -123,9 +124,7 @@ def parse_mask(mask: str | np.ndarray | Tensor | Mask | None) -> Mask:
         return mask
     if not isinstance(mask, str):
         # Writeable, since torch warns about arrays it could not write to; those of a document are read-only.
-        array = (
-            mask if isinstance(mask, Tensor) else torch.from_numpy(np.require(mask, requirements=["C", "W"]))
-        )
+        array = mask if isinstance(mask, Tensor) else _array(mask)
         if array.dtype != torch.bool or array.ndim not in (2, 3):
             raise ViewerError(
                 f"a mask array must be bool [query, key] with True = visible; this one is {array.dtype} "
@@ -145,6 +144,13 @@ def parse_mask(mask: str | np.ndarray | Tensor | Mask | None) -> Mask:
     if colon:
         raise ViewerError(f"the mask “{name}” takes no number; write {name}.")
     return Mask(name)  # type: ignore[arg-type]
+
+
+def _array(mask: object) -> Tensor:
+    try:
+        return torch.from_numpy(np.require(mask, requirements=["C", "W"]))
+    except (TypeError, ValueError):  # rows of unequal length, or values that are no numbers
+        raise ViewerError("a mask array must be bool [query, key] with True = visible.") from None
 
 
 def _whole(text: str, mask: str, least: int) -> int:

@@ -85,6 +85,21 @@ class Absolute(Encoding):
         """Return the four terms, each [head, query, key]."""
         return self._terms(inputs, scale, (0, inputs.n_query), (0, inputs.n_key))
 
+    def factors(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
+        """Return c + p for queries and keys, p through the projections where they are known."""
+        q, k = needs_queries(self.title, inputs)
+        p_q, p_k = self._positions(inputs, q)
+        return q + p_q, k + p_k
+
+    def _positions(self, inputs: AttentionInputs, q: Tensor) -> tuple[Tensor, Tensor]:
+        """Return p of the queries and of the keys, [query, d] and [key, d], or [head, …] through projections."""
+        p = self.vectors(inputs.n_key, inputs.w_q.shape[1] if inputs.w_q is not None else q.shape[2])
+        p = p.to(q)  # [key, D]
+        p_q, p_k = p[inputs.query_start :], p  # [query, D], [key, D]
+        if inputs.w_q is not None and inputs.w_k is not None:
+            return p_q @ inputs.w_q, p_k @ inputs.w_k  # [head, query, d], [head, key, d]
+        return p_q, p_k
+
     def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
         q, k = needs_queries(self.title, inputs)
         start = inputs.query_start

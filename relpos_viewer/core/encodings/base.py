@@ -48,7 +48,7 @@ class Parameter:
         """
         readers = {"int": self._int, "float": self._float, "bool": self._bool, "choice": self._choice}
         if self.kind == "table":
-            return None if value is None else as_tensor(value, f"the table {self.name}")
+            return None if value is None else as_tensor(value, f"the {self.name}")
         return readers[self.kind](value)
 
     def _float(self, value: Any) -> float:
@@ -71,10 +71,10 @@ class Parameter:
 
     def _domain(self) -> str:
         if self.maximum is None:
-            return f"at or above {self.minimum:g}"
+            return f"at or above {self.minimum:.7g}"
         if self.minimum is None:
-            return f"at or below {self.maximum:g}"
-        return f"between {self.minimum:g} and {self.maximum:g}"
+            return f"at or below {self.maximum:.7g}"
+        return f"between {self.minimum:.7g} and {self.maximum:.7g}"
 
     def _bool(self, value: Any) -> bool:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -134,6 +134,13 @@ class Encoding:
             rows or (0, inputs.n_query),
             cols or (0, inputs.n_key),
         )  # [head, rows, cols]
+
+    def factors(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor] | None:
+        """Return (q′ [head, query, d], k′ [head, key, d]) where content + positional = scale · q′·k′; else None.
+
+        Such a family costs a long sequence no more than its content does.
+        """
+        return None
 
     def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor] | None:
         """Return the named parts whose sum is content + positional, each [head, query, key]; None without parts."""

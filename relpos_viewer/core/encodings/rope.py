@@ -74,6 +74,12 @@ class Rope(Encoding):
         joined = torch.cat(turned, -1) if self.layout == "half" else torch.stack(turned, -1).flatten(-2)
         return torch.cat((joined, passing), dim=-1)  # [head, n, d]
 
+    def factors(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
+        """Return R q and R k."""
+        q, k = needs_queries(self.title, inputs)
+        keys = torch.arange(inputs.n_key, device=k.device)  # [key]
+        return self.rotate(q, keys[inputs.query_start :]), self.rotate(k, keys)
+
     def positional(
         self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
     ) -> Tensor:

@@ -1,0 +1,51 @@
+"""Reduce a block of scores to the pixel columns it covers, in the order that memory is read."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.pooling import _runs
+
+Reduction = Literal["sum", "amax", "amin"]
+
+# Below this many cells a segment, numpy's reduceat spends its time on starting segments.
+SHORT = 16
+
+
+def reduce_columns(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
+    """Reduce runs of columns.
+
+    Args:
+        block: [rows, cols], rows may be apart in memory.
+        edges: int64 [bins + 1] ascending, from 0 to cols, lengths differing by one at most.
+        how: "sum", "amax" or "amin".
+
+    Returns:
+        [rows, bins].
+    """
+    bins = len(edges) - 1
+    width, rest = divmod(block.shape[1], bins)
+    if rest == 0:
+        parted = block.unflatten(1, (bins, width))  # [rows, bins, width], a view
+        return getattr(parted, how)(-1)
+    if block.device.type == "cpu" and width >= SHORT:
+        ufunc = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}[how]
+        return torch.from_numpy(ufunc.reduceat(block.numpy(), edges[:-1], axis=1))
+    operation = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}[how]
+    return _runs(operation, block, edges, 1)
+
+
+def reduce_rows(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
+    """Reduce runs of rows, [rows, cols] → [groups, cols]; arguments as for `reduce_columns`."""
+    groups = len(edges) - 1
+    height, rest = divmod(block.shape[0], groups)
+    if height == 1 and rest == 0:
+        return block
+    if rest == 0:
+        return getattr(block.unflatten(0, (groups, height)), how)(1)
+    operation = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}[how]
+    return _runs(operation, block, edges, 0)

@@ -1,0 +1,351 @@
+"""Exact sums over each row of exponentials, pooled into pixel columns: all that a picture of weights needs.
+
+Sums are relative to the row's own maximum, bin by bin; every sum is of terms ≥ 0 and is never corrected by
+subtraction: what an edit touches is summed again from the scores. So nothing can cancel, and nothing drifts.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.bins import reduce_columns
+from relpos_viewer.core.crew import CancelLike, Crew
+from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on
+from relpos_viewer.core.visibility import Visibility
+
+# A block of 128 × 2,048 float32 scores is 1 MB: it stays in the cache of one core from the product to the sum.
+ROWS, COLS = 128, 2048
+# Rows of a block along a band of diagonals: the block is as wide as the band and these rows together.
+BAND_ROWS = 64
+# Where a row's own maximum has left its bins by this factor, float32 begins to lose the rest: e^−57.
+FAINT = 1e-25
+# Sums relative to a maximum that has risen by more than this would leave float32 (e^88).
+RISE = 60.0
+
+Writer = Callable[[Span, Span, Tensor], Tensor]
+"""Writes the scores of a block, rows turned round, into the tensor that it is given."""
+
+
+@dataclass(eq=False)
+class Band:
+    """Neighbouring diagonals that are kept apart from the sums while they are edited.
+
+    Attributes:
+        offsets: half-open range of δ.
+        scores: [offset, query] content + own term, −inf where masked or outside the matrix.
+    """
+
+    offsets: Span
+    scores: Tensor
+
+
+@dataclass(eq=False)
+class RowStatistics:
+    """Sums of one head, without its bands.
+
+    Attributes:
+        shift: [query] what was taken off each score before the exponential; finite.
+        sums: [query, bin] Σ exp(score − shift); NaN where a visible score makes the row not a number.
+        peaks: [query, bin] largest score, −inf where nothing is visible.
+        rest: [query] sum over bins.
+        broken: bool [query], rows that a visible NaN or +∞ makes not a number.
+        content: smallest and largest finite visible content.
+        low, high: [2·key−1] smallest and largest finite visible score by offset, without the edit; ±inf where none.
+    """
+
+    shift: Tensor
+    sums: Tensor
+    peaks: Tensor
+    rest: Tensor
+    broken: Tensor
+    content: list[float]
+    low: Tensor
+    high: Tensor
+
+    @classmethod
+    def empty(cls, terms: HeadTerms, bins: int) -> RowStatistics:
+        """Return statistics in which nothing has been seen."""
+
+        def full(shape: tuple[int, ...], value: float) -> Tensor:
+            return torch.full(shape, value, dtype=terms.dtype, device=terms.device)
+
+        n, width = terms.n_query, 2 * terms.n_key - 1
+        return cls(
+            shift=full((n,), 0.0),
+            sums=full((n, bins), 0.0),
+            peaks=full((n, bins), -math.inf),
+            rest=full((n,), 0.0),
+            broken=torch.zeros(n, dtype=torch.bool, device=terms.device),
+            content=[math.inf, -math.inf],
+            low=full((width,), math.inf),
+            high=full((width,), -math.inf),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Scan:
+    """Passes over the scores of one head.
+
+    Attributes:
+        terms: where scores come from.
+        write: the scores whose exponentials are summed: content + own term, or one of them alone.
+        visibility: which cells count.
+        edges: int64 [bin + 1] of the pixel columns, from 0 to n_key.
+        crew: who does the work.
+        extents: whether the first pass also looks for the smallest and largest scores, and content in them.
+    """
+
+    terms: HeadTerms
+    write: Writer
+    visibility: Visibility
+    edges: np.ndarray
+    crew: Crew
+    extents: bool
+
+    def everything(
+        self,
+        stats: RowStatistics,
+        curve: Tensor | None,
+        cancel: CancelLike,
+        share: tuple[float, float] = (0, 1),
+    ) -> None:
+        """Fill `stats` from all cells, under the edit `curve` [2·key−1].
+
+        Raises:
+            Whatever `cancel` raises; `stats` is then not to be used.
+        """
+        lock = threading.Lock()
+
+        def job(rows: Span) -> None:
+            seen = _Extents(self, stats, lock) if self.extents else None
+            self._rows(stats, rows, curve, seen)
+
+        # The blocks of a causal mask grow with the rows: the longest first, so that all workers end together.
+        self.crew.run(job, parts(self.terms.n_query, ROWS)[::-1], cancel, share)
+
+    def touched(
+        self,
+        stats: RowStatistics,
+        runs: Sequence[Span],
+        curve: Tensor,
+        bands: Sequence[Band],
+        cancel: CancelLike,
+    ) -> None:
+        """Sum again the bins through which the diagonals of `runs` (half-open ranges of δ) pass.
+
+        Args:
+            stats: corrected in place.
+            runs: what has changed, ascending and apart.
+            curve: the edit, −inf at offsets that are held in bands.
+            bands: new ones, whose scores are filled in here; each lies inside one run.
+            cancel: asked between blocks.
+        """
+
+        def job(rows: Span) -> None:
+            for run in runs:
+                inside = [band for band in bands if run[0] <= band.offsets[0] < run[1]]
+                self._along(stats, rows, run, curve, inside)
+            a, b = rows
+            stats.rest[a:b] = stats.sums[a:b].sum(1)
+            # The row's maximum has gone: what is left is summed again relative to its own.
+            top = stats.peaks[a:b].amax(1)  # [rows]
+            if bool(((stats.rest[a:b] < FAINT) & (top > -math.inf)).any()):
+                self._rows(stats, rows, curve, None)
+
+        self.crew.run(job, parts(self.terms.n_query, BAND_ROWS), cancel)
+
+    def largest(self, rows: Span, cols: Span, curve: Tensor) -> Tensor:
+        """Return the largest visible score of each row inside cols, [rows]; −inf where there is none."""
+        block = self.write(rows, cols, curve.new_empty(rows[1] - rows[0], cols[1] - cols[0]))
+        block += curve_on(curve, self.terms.start, rows, cols)  # [rows turned round, cols]
+        seen = self.visibility.block(rows, cols, self.terms.device)
+        if seen is not None:
+            block.masked_fill_(~seen.flip(0), -math.inf)
+        return block.amax(1).flip(0)
+
+    def _rows(self, stats: RowStatistics, rows: Span, curve: Tensor | None, seen: _Extents | None) -> None:
+        """Sum whole rows relative to their own maxima, chunk by chunk, and bring the chunks together."""
+        a, b = rows
+        height, bins = b - a, len(self.edges) - 1
+        new = {"dtype": self.terms.dtype, "device": self.terms.device}
+        peaks = torch.full((height, bins), -math.inf, **new)  # [rows turned round, bin]
+        sums = torch.zeros((height, bins), **new)  # [rows turned round, bin]
+        shifts: list[tuple[Span, Tensor]] = []
+        low, high = self.visibility.span(rows)
+        step = max(COLS * bins // self.terms.n_key, 1)  # bins a chunk
+        for x in range(0, bins, step):
+            part = (x, min(x + step, bins))
+            if self.edges[part[1]] <= low or self.edges[part[0]] >= high:
+                continue
+            block = self._scores(rows, part, curve, seen, ())
+            edges = self.edges[part[0] : part[1] + 1] - self.edges[part[0]]
+            top = reduce_columns(block, edges, "amax")  # [rows, part]
+            shift = _finite_shift(top.amax(1, keepdim=True))  # [rows, 1]
+            peaks[:, part[0] : part[1]] = top
+            sums[:, part[0] : part[1]] = reduce_columns(block.sub_(shift).exp_(), edges, "sum")
+            shifts.append((part, shift))
+        top = peaks.amax(1, keepdim=True)  # [rows, 1]
+        whole = _finite_shift(top)  # [rows, 1]
+        for part, shift in shifts:
+            # A chunk without a visible key has shift 0, which may lie above the row's; its sums are 0.
+            sums[:, part[0] : part[1]].mul_((shift - whole).clamp_max_(0).exp_())
+        broken = ~(top[:, 0] < math.inf)  # [rows turned round], also true for NaN
+        self._mark(rows, broken, peaks, sums, (0, bins))
+        stats.broken[a:b] |= broken.flip(0)
+        stats.peaks[a:b], stats.sums[a:b] = peaks.flip(0), sums.flip(0)
+        stats.shift[a:b] = whole[:, 0].flip(0)
+        stats.rest[a:b] = stats.sums[a:b].sum(1)
+
+    def _along(
+        self, stats: RowStatistics, rows: Span, run: Span, curve: Tensor, bands: Sequence[Band]
+    ) -> None:
+        """Sum again the bins that a run of diagonals crosses in a block of rows."""
+        a, b = rows
+        start, n = self.terms.start, self.terms.n_key
+        first, last = a + start + run[0], b - 1 + start + run[1] - 1  # outermost keys of the run
+        for band in bands:
+            band.scores[:, a:b] = -math.inf
+        if last < 0 or first >= n:
+            return
+        x0 = int(np.searchsorted(self.edges, max(first, 0), side="right")) - 1
+        x1 = int(np.searchsorted(self.edges, min(last, n - 1), side="right"))
+        low, high = self.visibility.span(rows)
+        if self.edges[x1] <= low or self.edges[x0] >= high:
+            return
+        block = self._scores(rows, (x0, x1), curve, None, bands)
+        edges = self.edges[x0 : x1 + 1] - self.edges[x0]
+        peaks = reduce_columns(block, edges, "amax")  # [rows turned round, x0:x1]
+        top, shift = peaks.amax(1).flip(0), stats.shift[a:b]  # [rows] each
+        if bool((top > shift + RISE).any()):
+            risen = torch.where(top > shift + RISE, _finite_shift(top), shift)  # [rows]
+            stats.sums[a:b] *= (shift - risen).exp()[:, None]
+            shift = stats.shift[a:b] = risen
+        sums = reduce_columns(block.sub_(shift.flip(0)[:, None]).exp_(), edges, "sum")
+        self._mark(rows, stats.broken[a:b].flip(0), peaks, sums, (x0, x1))
+        stats.peaks[a:b, x0:x1], stats.sums[a:b, x0:x1] = peaks.flip(0), sums.flip(0)
+
+    def _scores(
+        self, rows: Span, part: Span, curve: Tensor | None, seen: _Extents | None, bands: Sequence[Band]
+    ) -> Tensor:
+        """Return the scores of a block of whole bins under the edit, masked cells −inf: [rows turned round, cols]."""
+        height, c, d = rows[1] - rows[0], int(self.edges[part[0]]), int(self.edges[part[1]])
+        pitch = d - c + height  # the free cells after each row make every diagonal a column, see `diagonals`
+        memory = self.crew.scratch("scores", height * pitch, self.terms.dtype)
+        block = memory.as_strided((height, d - c), (pitch, 1))
+        low, high = self.visibility.span(rows)
+        low, high = max(low, c), min(high, d)
+        block[:, : low - c], block[:, high - c :] = -math.inf, -math.inf
+        live = block[:, low - c : high - c]  # [rows, low:high]
+        hidden = self.visibility.block(rows, (low, high), self.terms.device)
+        hidden = None if hidden is None else ~hidden.flip(0)  # [rows, low:high]
+        if seen is not None and self.write == self.terms.base:
+            self.terms.content(rows, (low, high), live)
+            seen.content(live, hidden)
+            self.terms.add_own(rows, (low, high), live)
+        else:
+            self.write(rows, (low, high), live)
+        if hidden is not None:
+            live.masked_fill_(hidden, -math.inf)
+        if seen is not None or bands:
+            memory.as_strided((height, height), (pitch, 1), memory.storage_offset() + d - c).fill_(-math.inf)
+        lowest = c - (rows[1] - 1 + self.terms.start)  # offset of the block's first diagonal
+        if seen is not None:
+            seen.diagonals(memory, block, lowest, whole=hidden is None and (low, high) == (c, d))
+        for band in bands:
+            _keep(band, diagonals(memory, block), lowest, rows)
+        if curve is not None:
+            live.add_(curve_on(curve, self.terms.start, rows, (low, high)))
+        return block
+
+    def _mark(self, rows: Span, broken: Tensor, peaks: Tensor, sums: Tensor, part: Span) -> None:
+        """Make broken rows [rows turned round] not a number where they see a key, and nothing elsewhere."""
+        if not bool(broken.any()):
+            return
+        edges = self.edges[part[0] : part[1] + 1]
+        for place in broken.nonzero()[:, 0].tolist():
+            query = rows[1] - 1 - place
+            seeing = self.visibility.counts(np.array([query, query + 1]), edges)[0] > 0  # [part]
+            seeing = torch.from_numpy(seeing).to(sums.device)
+            sums[place] = torch.where(seeing, math.nan, 0.0)
+            peaks[place] = torch.where(seeing, math.nan, -math.inf)
+
+
+class _Extents:
+    """Looks for the smallest and largest visible finite terms while a pass has them in its cache."""
+
+    def __init__(self, scan: Scan, stats: RowStatistics, lock: threading.Lock) -> None:
+        self._scan, self._stats, self._lock = scan, stats, lock
+
+    def content(self, live: Tensor, hidden: Tensor | None) -> None:
+        """Take in a block of content."""
+        low, high = (live.amin(), live.amax()) if hidden is None else (math.nan, math.nan)
+        low, high = float(low), float(high)
+        if not (math.isfinite(low) and math.isfinite(high)):
+            odd = ~live.isfinite() if hidden is None else ~live.isfinite() | hidden
+            low = float(live.masked_fill(odd, math.inf).amin())
+            high = float(live.masked_fill(odd, -math.inf).amax())
+        with self._lock:
+            ends = self._stats.content
+            ends[0], ends[1] = min(ends[0], low), max(ends[1], high)
+
+    def diagonals(self, memory: Tensor, block: Tensor, lowest: int, *, whole: bool) -> None:
+        """Take in the diagonals of a block of content + own term; the free cells hold −inf."""
+        high = diagonals(memory, block).amax(0)  # [offset]
+        free = memory.as_strided(
+            (block.shape[0], block.shape[0]), (block.stride(0), 1), memory.storage_offset() + block.shape[1]
+        )
+        free.fill_(math.inf)
+        low = diagonals(memory, block).amin(0)  # [offset]
+        if not whole or not bool((high.isfinite() & low.isfinite()).all()):
+            # −inf marks hidden cells, and scores may be infinite or NaN themselves: none of these counts.
+            kept = block.clone()
+            odd = ~kept.isfinite()
+            block.masked_fill_(odd, math.inf)
+            low = diagonals(memory, block).amin(0)
+            block.masked_fill_(odd, -math.inf)
+            free.fill_(-math.inf)
+            high = diagonals(memory, block).amax(0)
+            block.copy_(kept)
+        n = self._scan.terms.n_key
+        first = lowest + n - 1
+        a, b = max(first, 0), min(first + len(low), 2 * n - 1)
+        with self._lock:
+            stats, inside = self._stats, slice(a - first, b - first)
+            torch.minimum(stats.low[a:b], low[inside], out=stats.low[a:b])
+            torch.maximum(stats.high[a:b], high[inside], out=stats.high[a:b])
+
+
+def diagonals(memory: Tensor, block: Tensor) -> Tensor:
+    """Return a view of a block whose columns are its diagonals, [rows, offset].
+
+    `block` [rows turned round, cols] lies in `memory` with as many free cells after each row as it has rows. A
+    view with rows one shorter moves every row one place to the right (Huang et al. 2018, arXiv 1809.04281).
+    """
+    height, pitch = block.shape[0], block.stride(0)
+    return memory.as_strided((height, pitch - 1), (pitch - 1, 1), memory.storage_offset())
+
+
+def parts(count: int, size: int) -> list[Span]:
+    """Return runs of `size` that cover 0 … count."""
+    return [(a, min(a + size, count)) for a in range(0, count, size)]
+
+
+def _finite_shift(top: Tensor) -> Tensor:
+    """Return row maxima fit to be taken off: 0 for a row without a key, and for one that is not a number."""
+    return torch.where(top.isfinite(), top, 0.0)
+
+
+def _keep(band: Band, columns: Tensor, lowest: int, rows: Span) -> None:
+    """Copy the band's part of a block, given its diagonals as columns [rows turned round, offset]."""
+    a = max(band.offsets[0], lowest)
+    b = min(band.offsets[1], lowest + columns.shape[1])
+    if a < b:
+        part = columns[:, a - lowest : b - lowest].flip(0).t()  # [offset, rows]
+        band.scores[a - band.offsets[0] : b - band.offsets[0], rows[0] : rows[1]] = part

@@ -1,0 +1,158 @@
+"""ScoreCells: the exact numbers of single cells, rows, columns and diagonals under one edit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.field import CellValues, LineValues
+from relpos_viewer.core.head_terms import HeadTerms, Span
+from relpos_viewer.core.live_weights import Normaliser
+from relpos_viewer.core.row_statistics import Writer, parts
+from relpos_viewer.core.visibility import Visibility
+
+# Cells along a diagonal are read from square blocks of this size.
+SQUARE = 64
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreCells:
+    """Reads cells under the edit `curve`; nothing in it changes, so any thread may ask.
+
+    Attributes:
+        terms: the head.
+        visibility: its visible cells.
+        curve: the edit, [2·key−1].
+        row_sums: [query] for given weights, else None.
+        normaliser, before: of all rows, with the edit and without; called only for columns and diagonals.
+    """
+
+    terms: HeadTerms
+    visibility: Visibility
+    curve: Tensor
+    row_sums: Tensor | None
+    normaliser: Callable[[], Normaliser]
+    before: Callable[[], Normaliser]
+
+    def values(self, query: int, key: int) -> CellValues:
+        """Return the exact numbers of one cell, O(key · d)."""
+        line = self.row(query)
+        place = key - (query + self.terms.start)
+        scores = torch.from_numpy(line.score).double().masked_fill(torch.from_numpy(~line.visible), -math.inf)
+        shown = bool(line.visible[key])
+        return CellValues(
+            query=query,
+            key=key,
+            offset=place,
+            content=float(line.content[key]),
+            positional=float(line.positional[key]),
+            edit=float(line.edit[key]),
+            score=float(line.score[key]),
+            weight=float(line.weight[key]),
+            before_weight=float(line.before_weight[key]),
+            log_weight=float(scores[key] - scores.logsumexp(0)) if shown else -math.inf,
+            visible=shown,
+            row_sees_a_key=bool(line.visible.any()),
+        )
+
+    def row(self, query: int) -> LineValues:
+        """Return one query's numbers over all keys, O(key · d)."""
+        keys = np.arange(self.terms.n_key)
+        queries = np.full_like(keys, query)
+        content, own = self._pair(lambda write: self._block(write, (query, query + 1), (0, len(keys)))[0])
+        line = self._line(queries, keys, content, own, self.visibility.grid(queries[:1], keys)[0])
+        weight = self._row_weights(line.score, line.visible, query)
+        before = self._row_weights(line.score - line.edit, line.visible, query) if line.edit.any() else weight
+        return _with_weights(line, weight, before)
+
+    def column(self, key: int) -> LineValues:
+        """Return one key's numbers over all queries; waits for the rows' sums if they are not known yet."""
+        queries = np.arange(self.terms.n_query)
+        content, own = self._pair(lambda write: self._block(write, (0, len(queries)), (key, key + 1))[:, 0])
+        keys = np.full_like(queries, key)
+        return self._weighed(
+            self._line(queries, keys, content, own, self.visibility.grid(queries, keys[:1])[:, 0])
+        )
+
+    def diagonal(self, offset: int) -> LineValues:
+        """Return the numbers of all cells with key − query = offset; waits as `column` does."""
+        first = max(0, -offset - self.terms.start)
+        stop = min(self.terms.n_query, self.terms.n_key - offset - self.terms.start)
+        queries = np.arange(first, max(stop, first))
+        shift = self.terms.start + offset
+        keys = queries + shift
+
+        def read(write: Writer) -> Tensor:
+            runs = [(a + first, b + first) for a, b in parts(len(queries), SQUARE)]
+            pieces = [self._block(write, run, (run[0] + shift, run[1] + shift)).diagonal() for run in runs]
+            return torch.cat(pieces) if pieces else self.curve[:0]
+
+        content, own = self._pair(read)
+        return self._weighed(self._line(queries, keys, content, own, self.visibility.at(queries, keys)))
+
+    def _pair(self, read: Callable[[Writer], Tensor]) -> tuple[Tensor, Tensor]:
+        return read(self.terms.content), read(self.terms.own)
+
+    def _block(self, write: Writer, rows: Span, cols: Span) -> Tensor:
+        """Return a block [rows, cols], rows in their order."""
+        return write(rows, cols, self.curve.new_empty(rows[1] - rows[0], cols[1] - cols[0])).flip(0)
+
+    def _line(
+        self, queries: np.ndarray, keys: np.ndarray, content: Tensor, own: Tensor, visible: np.ndarray
+    ) -> LineValues:
+        places = torch.from_numpy(keys - queries - self.terms.start + self.terms.n_key - 1)  # [cell]
+        edit = self.curve[places.to(self.curve.device)]  # [cell]
+        score = content + own + edit if bool(edit.any()) else content + own  # [cell]
+        empty = np.zeros(0, np.float32)
+        return LineValues(
+            queries,
+            keys,
+            *(part.cpu().numpy() for part in (content, own, edit, score)),
+            empty,
+            empty,
+            visible,
+        )
+
+    def _row_weights(self, score: np.ndarray, visible: np.ndarray, query: int) -> np.ndarray:
+        masked = np.where(visible, score, -np.inf)
+        top = masked.max()
+        with np.errstate(invalid="ignore", over="ignore"):
+            exponentials = np.exp(masked - (top if top > -np.inf else 0))
+            total = exponentials.sum()
+            weights = exponentials / (total if total != 0 else 1)
+        return weights if self.row_sums is None else weights * float(self.row_sums[query])
+
+    def _weighed(self, line: LineValues) -> LineValues:
+        weight = self._weights(line.score, line, self.normaliser())
+        before = weight
+        if bool(self.curve.any()):
+            with np.errstate(invalid="ignore"):
+                before = self._weights(line.content + line.positional, line, self.before())
+        return _with_weights(line, weight, before)
+
+    def _weights(self, score: np.ndarray, line: LineValues, norm: Normaliser) -> np.ndarray:
+        queries = torch.from_numpy(line.queries).to(self.curve.device)
+        scores = torch.from_numpy(score).to(self.curve.device)
+        weights = (scores - norm.reference[queries]).exp() * norm.inverse[queries]  # [cell]
+        if self.row_sums is not None:
+            weights = weights * self.row_sums[queries]
+        return weights.masked_fill(torch.from_numpy(~line.visible).to(weights.device), 0.0).cpu().numpy()
+
+
+def _with_weights(line: LineValues, weight: np.ndarray, before: np.ndarray) -> LineValues:
+    return LineValues(
+        line.queries,
+        line.keys,
+        line.content,
+        line.positional,
+        line.edit,
+        line.score,
+        weight,
+        before,
+        line.visible,
+    )

@@ -1,0 +1,656 @@
+"""ScoreField: exact, live pictures of attention at any length, without any matrix of [query, key].
+
+The module's parts: `visibility` says which cells count, `head_terms` writes scores block by block,
+`row_statistics` sums their exponentials, `live_weights` follows a hand on the curve, `score_tiles` pools any
+viewport, `score_cells` reads single cells, `field_cost` says what it takes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.attention import edit_curve
+from relpos_viewer.core.crew import CancelLike, Crew, Silent
+from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.encodings import encoding as build_encoding
+from relpos_viewer.core.errors import ViewerError, nearest
+from relpos_viewer.core.field import CellValues, LineValues
+from relpos_viewer.core.field_cost import FieldCost, check_memory, estimate
+from relpos_viewer.core.head_terms import HeadTerms, curve_on
+from relpos_viewer.core.head_terms import Span as CellSpan
+from relpos_viewer.core.inputs import AttentionInputs, as_tensor, inputs_from_arrays
+from relpos_viewer.core.live_weights import LiveWeights, Normaliser, whole_edges
+from relpos_viewer.core.masks import Mask
+from relpos_viewer.core.pooling import REDUCTIONS, Span, block_edges, pixel_shape, whole_cells
+from relpos_viewer.core.row_statistics import COLS, ROWS, RowStatistics, Scan, Writer
+from relpos_viewer.core.score_cells import ScoreCells
+from relpos_viewer.core.score_samples import chosen, chosen_normaliser, curve_at
+from relpos_viewer.core.score_tiles import curve_sums, pooled, term_sums
+from relpos_viewer.core.visibility import BlockMask, Visibility
+
+FieldStage = Literal["content", "positional", "scores", "weights", "content weights", "positional weights"]
+FIELD_STAGES: tuple[FieldStage, ...] = (
+    "content",
+    "positional",
+    "scores",
+    "weights",
+    "content weights",  # softmax of the content alone
+    "positional weights",  # softmax of the positional term and the edit alone
+)
+
+# Viewports whose sums of terms are kept: the whole matrix, and where one was last.
+KEPT_VIEWPORTS = 4
+# Scores that a preview computes at most: some 60 ms on one core.
+PREVIEW_CELLS = 1 << 24
+
+
+@dataclass(eq=False)
+class _Viewport:
+    """What a viewport's pictures share. Edges are int64, in cells; counts are visible cells, int64 [h, w]."""
+
+    rows: np.ndarray
+    cols: np.ndarray
+    counts: np.ndarray
+    sums: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> np.ndarray:
+        """Which pixels hold a visible cell, bool [h, w]."""
+        return self.counts > 0
+
+
+@dataclass(eq=False)
+class _Head:
+    """What is kept of one head."""
+
+    terms: HeadTerms
+    visibility: Visibility
+    offset_counts: np.ndarray
+    curve: Tensor
+    row_sums: Tensor | None
+    live: dict[str, LiveWeights] = field(default_factory=dict)
+    before: Normaliser | None = None
+    own_extents: RowStatistics | None = None
+    viewports: OrderedDict[tuple[object, ...], _Viewport] = field(default_factory=OrderedDict)
+
+
+class ScoreField:
+    """Attention of one layer, asked for pictures, rows and cells.
+
+    One thread at a time may use a field; `cells` hands out what any thread may read. Long methods take `cancel`,
+    an object with `check()`, which raises to stop, and `progress(fraction)`.
+    """
+
+    def __init__(
+        self,
+        q: object,
+        k: object,
+        v: object = None,
+        *,
+        encoding: str | Encoding,
+        scale: float | None = None,
+        mask: str | Mask | np.ndarray | Tensor | BlockMask,
+        edit: object = None,
+        device: str | torch.device = "auto",
+        display: tuple[int, int] = (512, 512),
+    ) -> None:
+        """Check that everything fits; nothing of the size of a matrix is computed yet.
+
+        Args:
+            q: queries [head, query, d] or [query, d]; the last of the key positions.
+            k: keys [key_head, key, d] or [key, d]; fewer heads mean grouped queries.
+            v: values [key_head, key, d_v], optional; checked only.
+            encoding: a name of the registry or an `Encoding`.
+            scale: content scale; 1/√d when None.
+            mask: as for `attention`, or a function of half-open rows and cols that gives bool [rows, cols].
+            edit: additive curve [head or 1, 2·key−1] over δ = key − query, score units.
+            device: "auto" takes a GPU when torch finds one, else the CPU.
+            display: [h, w] of the picture of the whole matrix that edits keep live.
+
+        Raises:
+            ViewerError: when shapes, names or values do not fit, or the memory does not suffice.
+        """
+        family = build_encoding(encoding) if isinstance(encoding, str) else encoding
+        inputs = inputs_from_arrays(q, k, v).to(_device(device))
+        self._set(inputs, family, scale, mask, edit, 0, display)
+
+    @classmethod
+    def of(
+        cls,
+        inputs: AttentionInputs,
+        encoding: Encoding,
+        *,
+        scale: float | None = None,
+        mask: str | Mask | np.ndarray | Tensor | BlockMask,
+        edit: object = None,
+        head: int = 0,
+        display: tuple[int, int] = (512, 512),
+    ) -> ScoreField:
+        """Return the field of `inputs`, on the device where they lie; questions are about `head` unless they say."""
+        made = cls.__new__(cls)
+        made._set(inputs, encoding, scale, mask, edit, head, display)
+        return made
+
+    def _set(
+        self,
+        inputs: AttentionInputs,
+        encoding: Encoding,
+        scale: float | None,
+        mask: str | Mask | np.ndarray | Tensor | BlockMask,
+        edit: object,
+        head: int,
+        display: tuple[int, int],
+    ) -> None:
+        self.inputs, self.encoding, self.head, self.display = inputs, encoding, head, display
+        self._scale, self._mask = scale, mask
+        self.cost: FieldCost = estimate(
+            inputs.n_query, inputs.n_key, inputs.head_dim or 1, display, inputs.content_dtype.itemsize
+        )
+        check_memory(self.cost, inputs.device)
+        self._crew = Crew(inputs.device)
+        self._heads: dict[int, _Head] = {}
+        shape = (inputs.heads, 2 * inputs.n_key - 1)
+        curves = torch.zeros(shape, dtype=inputs.content_dtype, device=inputs.device)  # [head, 2·key−1]
+        if edit is not None:
+            curves = _checked_edit(edit_curve(edit, inputs).to(curves)).clone()
+        self._curves = curves
+        self._of(head)
+
+    @property
+    def n_query(self) -> int:
+        """Number of queries."""
+        return self.inputs.n_query
+
+    @property
+    def n_key(self) -> int:
+        """Number of keys."""
+        return self.inputs.n_key
+
+    @property
+    def ready(self) -> bool:
+        """Whether the selected head's picture of weights is there without a pass over all cells."""
+        live = self._of(self.head).live.get("weights")
+        return live is not None and live.ready
+
+    def prepare(self, head: int | None = None, cancel: CancelLike | None = None) -> None:
+        """Make the first pass over all cells: exact sums of every row.
+
+        Raises:
+            Whatever `cancel` raises.
+        """
+        self._live(self._of(head), "weights").build(cancel)
+
+    def tile(
+        self,
+        stage: FieldStage,
+        rows: Span,
+        cols: Span,
+        shape: tuple[int, int],
+        reduce: str = "mean",
+        head: int | None = None,
+        cancel: CancelLike | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the visible cells of a viewport reduced to pixels, and which pixels hold a visible cell.
+
+        Args:
+            stage: one of `FIELD_STAGES`.
+            rows, cols: half-open, in cells, taken outwards to whole ones.
+            shape: most pixels, [h, w].
+            reduce: "mean", "max" (of largest magnitude, with its sign) or "sample" (the middle cell); see `pool`.
+            head: the selected one when None.
+            cancel: asked between blocks.
+
+        Returns:
+            float32 [h, w] and bool [h, w], of the shape `pixel_shape` gives.
+
+        Raises:
+            ViewerError: for an unknown stage or reduction. Whatever `cancel` raises.
+        """
+        _known(stage, FIELD_STAGES, "stage")
+        _known(reduce, REDUCTIONS, "way to reduce cells")
+        one, cancel = self._of(head), cancel or Silent()
+        if reduce == "sample":
+            return self._sample(one, stage, *self._edges(rows, cols, shape), cancel)
+        view = self._viewport(one, rows, cols, shape)
+        if stage in ("content", "positional", "scores"):
+            values = self._term_pixels(one, stage, view, reduce, cancel)
+        else:
+            values = self._weight_pixels(one, stage, view, reduce, cancel)
+        if reduce == "mean":
+            values = values / np.maximum(view.counts, 1)
+        return np.where(view.shown, values, 0).astype(np.float32), view.shown
+
+    def preview(
+        self, stage: FieldStage, rows: Span, cols: Span, shape: tuple[int, int], head: int | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return exact cells of sampled rows and columns, at once: what is shown until `tile` is ready.
+
+        Neighbouring pixels repeat one row where the sequence is too long for a row each. Arguments and returns as
+        for `tile`.
+        """
+        _known(stage, FIELD_STAGES, "stage")
+        one = self._of(head)
+        row_edges, col_edges = self._edges(rows, cols, shape)
+        queries, keys = _middles(row_edges), _middles(col_edges)
+        count = min(len(queries), max(PREVIEW_CELLS // self.n_key, 1))
+        place = np.arange(len(queries)) * count // len(queries)  # [h], the sampled row of each pixel
+        sampled = queries[_middles(block_edges(len(queries), count))]  # [count]
+        norm = None
+        if stage.endswith("weights"):
+            live = one.live.get(stage)
+            if live is not None and live.ready:
+                part = torch.from_numpy(sampled).to(live.curve.device)
+                norm = Normaliser(live.normaliser.reference[part], live.normaliser.inverse[part])
+            elif stage == "weights":
+                norm = chosen_normaliser(one.terms, one.visibility, one.curve, sampled, self._crew)
+        values, shown = self._cells_of(one, stage, sampled, keys, norm)
+        return values[place], shown[place]
+
+    def edit(self, head: int, offsets: object, values: object, cancel: CancelLike | None = None) -> None:
+        """Set the edit curve Δ(δ) of a head at some offsets.
+
+        Args:
+            head: index.
+            offsets: δ = key − query, whole numbers in −(n_key−1) … n_key−1; [count] or one.
+            values: score units, finite or −∞; [count] or one for all.
+            cancel: asked between blocks.
+
+        Raises:
+            ViewerError: for an offset outside the matrix or a value that is NaN or +∞.
+        """
+        where = np.atleast_1d(np.asarray(offsets))
+        if where.dtype.kind not in "iu" or (where.size and np.abs(where).max() >= self.n_key):
+            raise ViewerError(
+                f"offsets must be whole numbers between −{self.n_key - 1} and {self.n_key - 1}."
+            )
+        curve = self._of(head).curve.clone()  # [2·key−1]
+        set_to = _checked_edit(torch.atleast_1d(as_tensor(values, "edit")).to(curve))
+        curve[torch.from_numpy(where + self.n_key - 1).to(curve.device)] = set_to
+        self.set_curve(curve, head, cancel)
+
+    def set_curve(self, curve: object, head: int | None = None, cancel: CancelLike | None = None) -> None:
+        """Show the edit `curve` [2·key−1] of a head; what differs from the present one is corrected.
+
+        Raises:
+            ViewerError: when its shape or a value does not fit. Whatever `cancel` raises.
+        """
+        one = self._of(head)
+        new = _checked_edit(as_tensor(curve, "edit").to(one.curve))
+        if new.shape != one.curve.shape:
+            raise ViewerError(
+                f"edit has shape {list(new.shape)}; give [{2 * self.n_key - 1}], one value an offset."
+            )
+        one.curve = new.clone()
+        for kind, live in one.live.items():
+            if kind != "content weights":
+                live.set_curve(one.curve, cancel)
+
+    def curve(self, head: int | None = None) -> np.ndarray:
+        """Return the edit of a head, [2·key−1]."""
+        return self._of(head).curve.cpu().numpy().copy()
+
+    def refresh(self, head: int | None = None, cancel: CancelLike | None = None) -> float:
+        """Sum everything anew, and return the drift: the largest change of a row's log-normaliser.
+
+        Raises:
+            Whatever `cancel` raises; the next picture then sums everything.
+        """
+        live = self._live(self._of(head), "weights")
+        live.build(cancel)
+        old = live.normaliser.log  # [query]
+        live.forget()
+        live.build(cancel)
+        change = (live.normaliser.log - old).abs()  # [query]
+        change = change[change.isfinite()]  # −∞ − −∞: a row without a key
+        return float(change.max()) if change.numel() else 0.0
+
+    def log_normalisers(self, head: int | None = None, cancel: CancelLike | None = None) -> np.ndarray:
+        """Return log Σ exp(score) over each row's visible keys, [query]; −∞ for a row without any."""
+        return self._normaliser(self._of(head), cancel).log.cpu().numpy()
+
+    def cells(self, head: int | None = None) -> ScoreCells:
+        """Return a reader of single cells under the present edit, for any thread."""
+        one = self._of(head)
+        live = one.live.get("weights")
+        now = live.normaliser if live is not None and live.ready else None
+        return ScoreCells(
+            terms=one.terms,
+            visibility=one.visibility,
+            curve=one.curve,
+            row_sums=one.row_sums,
+            normaliser=lambda: now or self._normaliser(one),
+            before=lambda: self._before(one),
+        )
+
+    def values(self, query: int, key: int, head: int | None = None) -> CellValues:
+        """Return the exact numbers of one cell."""
+        return self.cells(head).values(query, key)
+
+    def row(self, query: int, head: int | None = None) -> LineValues:
+        """Return one query's numbers over all keys."""
+        return self.cells(head).row(query)
+
+    def column(self, key: int, head: int | None = None) -> LineValues:
+        """Return one key's numbers over all queries."""
+        return self.cells(head).column(key)
+
+    def diagonal(self, offset: int, head: int | None = None) -> LineValues:
+        """Return the numbers of all cells with key − query = offset."""
+        return self.cells(head).diagonal(offset)
+
+    def strongest(
+        self, stage: FieldStage, rows: tuple[int, int], cols: tuple[int, int], head: int | None = None
+    ) -> tuple[int, int] | None:
+        """Return (query, key) of the visible cell of largest magnitude in a block, the first NaN before all.
+
+        None when no cell of the block is visible.
+        """
+        one = self._of(head)
+        write = self._writer(one, stage, Silent())
+        best, place, found_nan = -1.0, None, False
+        for a in range(rows[0], rows[1], ROWS):
+            for c in range(cols[0], cols[1], COLS):
+                span, part = (a, min(a + ROWS, rows[1])), (c, min(c + COLS, cols[1]))
+                block = (
+                    write(span, part, one.curve.new_empty(span[1] - span[0], part[1] - part[0])).flip(0).abs()
+                )
+                seen = one.visibility.block(span, part, block.device)
+                if seen is not None:
+                    block.masked_fill_(~seen, -1.0)
+                has_nan = bool(block.isnan().any())
+                if found_nan:
+                    continue
+                if has_nan:
+                    block, found_nan = block.isnan().float(), True
+                value = float(block.max())
+                if value > best or has_nan:
+                    row, col = divmod(int(block.argmax()), block.shape[1])
+                    best, place = value, (a + row, c + col)
+        return place if best >= 0 else None
+
+    def extent(
+        self,
+        stage: FieldStage,
+        head: int | None = None,
+        *,
+        without_first_key: bool = False,
+        cancel: CancelLike | None = None,
+    ) -> tuple[float, float]:
+        """Return the smallest and largest visible finite value of a stage, for colours; (0, 0) when there is none.
+
+        For weights the lower end is 0. Exact under any edit: an edit moves a diagonal as a whole, so each
+        diagonal's own ends are enough.
+        """
+        _known(stage, FIELD_STAGES, "stage")
+        one = self._of(head)
+        if stage.endswith("weights"):
+            live = self._live(one, stage)
+            live.build(cancel)
+            return 0.0, live.largest(without_first_key=without_first_key)
+        if stage == "content":
+            return _ends(*(torch.tensor([end]) for end in self._stats(one, cancel).content))
+        visible = torch.from_numpy(one.offset_counts > 0).to(one.curve.device)  # [2·key−1]
+        if stage == "scores":
+            stats = self._stats(one, cancel)
+            low, high = stats.low, stats.high
+        elif one.terms.own_is_toeplitz:
+            assert one.terms.curve is not None
+            low = high = one.terms.curve
+        else:
+            if one.own_extents is None:
+                one.own_extents = self._pass(one, one.terms.own, None, cancel, extents=True)
+            low, high = one.own_extents.low, one.own_extents.high
+        return _ends((low + one.curve)[visible], (high + one.curve)[visible])
+
+    def visible_offsets(self, head: int | None = None) -> np.ndarray:
+        """Return which offsets have a visible cell, bool [2·key−1]."""
+        return self._of(head).offset_counts > 0
+
+    def rows_that_see(self, head: int | None = None) -> np.ndarray:
+        """Return which queries see a key, bool [query]."""
+        return self._of(head).visibility.rows_that_see()
+
+    def _of(self, head: int | None) -> _Head:
+        index = self.head if head is None else head
+        if not 0 <= index < self.inputs.heads:
+            raise ViewerError(f"there is no head {index}; the heads are 0 to {self.inputs.heads - 1}.")
+        if index not in self._heads:
+            visibility = Visibility.of(self.inputs, self._mask, index)
+            sums = self.inputs.row_sums
+            self._heads[index] = _Head(
+                terms=HeadTerms.of(self.inputs, self.encoding, self._scale, index),
+                visibility=visibility,
+                offset_counts=visibility.offset_counts(),
+                curve=self._curves[index].clone(),
+                row_sums=None if sums is None else sums[index if sums.shape[0] > 1 else 0, :, 0],
+            )
+        return self._heads[index]
+
+    def _live(self, one: _Head, kind: str) -> LiveWeights:
+        if kind not in one.live:
+            write = {
+                "weights": one.terms.base,
+                "content weights": one.terms.content,
+                "positional weights": one.terms.own,
+            }[kind]
+            rows, cols = (
+                whole_edges(n, pixels)
+                for n, pixels in zip((self.n_query, self.n_key), self.display, strict=True)
+            )
+            scan = Scan(one.terms, write, one.visibility, cols, self._crew, extents=kind == "weights")
+            curve = torch.zeros_like(one.curve) if kind == "content weights" else one.curve
+            one.live[kind] = LiveWeights(scan, rows, one.offset_counts, curve)
+        return one.live[kind]
+
+    def _stats(self, one: _Head, cancel: CancelLike | None) -> RowStatistics:
+        live = self._live(one, "weights")
+        live.build(cancel)
+        assert live.stats is not None
+        return live.stats
+
+    def _normaliser(self, one: _Head, cancel: CancelLike | None = None, kind: str = "weights") -> Normaliser:
+        live = self._live(one, kind)
+        live.build(cancel)
+        return live.normaliser
+
+    def _before(self, one: _Head) -> Normaliser:
+        """Return the normaliser without the edit."""
+        if one.before is None:
+            stats = self._pass(one, one.terms.base, None, None, extents=False)
+            inverse = torch.where(stats.rest == 0, 0.0, 1.0 / stats.rest)
+            one.before = Normaliser(stats.shift, inverse)
+        return one.before
+
+    def _pass(
+        self, one: _Head, write: Writer, curve: Tensor | None, cancel: CancelLike | None, *, extents: bool
+    ) -> RowStatistics:
+        """Make a pass that keeps a number a row and offset, and no picture."""
+        edges = whole_edges(self.n_key, math.ceil(self.n_key / COLS))
+        scan = Scan(one.terms, write, one.visibility, edges, self._crew, extents)
+        stats = RowStatistics.empty(one.terms, len(edges) - 1)
+        scan.everything(stats, curve, cancel or Silent())
+        return stats
+
+    def _edges(self, rows: Span, cols: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+        counts = (self.n_query, self.n_key)
+        (a, b), (c, d) = whole_cells(rows, counts[0]), whole_cells(cols, counts[1])
+        h, w = pixel_shape(rows, cols, counts, shape)
+        return block_edges(b - a, h) + a, block_edges(d - c, w) + c
+
+    def _viewport(self, one: _Head, rows: Span, cols: Span, shape: tuple[int, int]) -> _Viewport:
+        row_edges, col_edges = self._edges(rows, cols, shape)
+        key = (*row_edges[[0, -1]], *col_edges[[0, -1]], len(row_edges), len(col_edges))
+        view = one.viewports.pop(key, None)
+        if view is None:
+            view = _Viewport(row_edges, col_edges, one.visibility.counts(row_edges, col_edges))
+        one.viewports[key] = view
+        while len(one.viewports) > KEPT_VIEWPORTS:
+            one.viewports.popitem(last=False)
+        return view
+
+    def _term_pixels(
+        self, one: _Head, stage: str, view: _Viewport, reduce: str, cancel: CancelLike
+    ) -> np.ndarray:
+        if reduce != "mean":
+            write = self._writer(one, stage, cancel)
+            return self._pooled(one, write, view, reduce, cancel)
+        total = torch.zeros(view.counts.shape, dtype=torch.float64, device=one.curve.device)  # [h, w]
+        for part in {"content": ("content",), "positional": ("own",), "scores": ("content", "own")}[stage]:
+            if part not in view.sums:
+                view.sums[part] = term_sums(
+                    one.terms,
+                    part,
+                    one.visibility,
+                    view.rows,
+                    view.cols,
+                    view.counts,
+                    self._crew,
+                    cancel,
+                    one.curve,
+                )
+            total = total + view.sums[part]
+        pixels = total.cpu().numpy()  # [h, w]
+        if stage != "content" and bool(one.curve.any()):
+            pixels = pixels + self._edit_sums(one, view, cancel)
+        return pixels
+
+    def _edit_sums(self, one: _Head, view: _Viewport, cancel: CancelLike) -> np.ndarray:
+        """Return Σ Δ(δ) over the visible cells of each pixel, float64 [h, w]."""
+        whole = view.counts == np.outer(np.diff(view.rows), np.diff(view.cols))
+        some = ~whole & view.shown
+        finite = bool(one.curve.isfinite().all())
+
+        def write(rows: CellSpan, cols: CellSpan, out: Tensor) -> Tensor:
+            return out.copy_(curve_on(one.curve, one.terms.start, rows, cols))
+
+        if not finite:
+            return self._pooled(one, write, view, "mean", cancel)
+        sums = np.where(whole, curve_sums(one.curve, one.terms.start, view.rows, view.cols), 0)
+        if some.any():
+            cells = pooled(
+                write, one.visibility, view.rows, view.cols, "mean", self._crew, one.curve, cancel, some
+            )
+            sums = np.where(some, cells.cpu().numpy(), sums)
+        return sums
+
+    def _weight_pixels(
+        self, one: _Head, stage: str, view: _Viewport, reduce: str, cancel: CancelLike
+    ) -> np.ndarray:
+        live = self._live(one, stage)
+        live.build(cancel)
+        if (
+            np.array_equal(view.rows, live.rows)
+            and np.array_equal(view.cols, live.cols)
+            and one.row_sums is None
+        ):
+            return live.picture(reduce).cpu().numpy()
+        return self._pooled(one, self._writer(one, stage, cancel), view, reduce, cancel)
+
+    def _pooled(
+        self, one: _Head, write: Writer, view: _Viewport, reduce: str, cancel: CancelLike
+    ) -> np.ndarray:
+        return (
+            pooled(write, one.visibility, view.rows, view.cols, reduce, self._crew, one.curve, cancel)
+            .cpu()
+            .numpy()
+        )
+
+    def _writer(self, one: _Head, stage: str, cancel: CancelLike) -> Writer:
+        """Return what writes blocks of a stage, rows turned round."""
+        terms, curve = one.terms, one.curve
+        base = {
+            "content": terms.content,
+            "content weights": terms.content,
+            "positional": terms.own,
+            "positional weights": terms.own,
+        }.get(stage, terms.base)
+        edited = not stage.startswith("content") and bool(curve.any())
+        norm = self._normaliser(one, cancel, stage) if stage.endswith("weights") else None
+
+        def write(rows: CellSpan, cols: CellSpan, out: Tensor) -> Tensor:
+            base(rows, cols, out)
+            if edited:
+                out.add_(curve_on(curve, terms.start, rows, cols))
+            if norm is None:
+                return out
+            part = slice(*rows)
+            out.sub_(norm.reference[part].flip(0)[:, None]).exp_().mul_(norm.inverse[part].flip(0)[:, None])
+            if one.row_sums is not None:
+                out.mul_(one.row_sums[part].flip(0)[:, None])
+            return out
+
+        return write
+
+    def _sample(
+        self, one: _Head, stage: str, rows: np.ndarray, cols: np.ndarray, cancel: CancelLike
+    ) -> tuple[np.ndarray, np.ndarray]:
+        queries, keys = _middles(rows), _middles(cols)
+        norm = None
+        if stage.endswith("weights"):
+            whole = self._normaliser(one, cancel, stage)
+            part = torch.from_numpy(queries).to(whole.inverse.device)
+            norm = Normaliser(whole.reference[part], whole.inverse[part])
+        return self._cells_of(one, stage, queries, keys, norm)
+
+    def _cells_of(
+        self, one: _Head, stage: str, queries: np.ndarray, keys: np.ndarray, norm: Normaliser | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return a stage at every chosen query with every chosen key, float32, and which cells are visible."""
+        kind = stage.removesuffix("weights").strip()
+        if kind == "content":
+            values = chosen(one.terms, "content", queries, keys)
+        else:
+            values = chosen(one.terms, "base", queries, keys)  # [rows, cols]
+            if kind == "positional":
+                values = values - chosen(one.terms, "content", queries, keys)
+            if bool(one.curve.any()):
+                values = values + curve_at(one.curve, one.terms, queries, keys)
+        shown = one.visibility.grid(queries, keys)
+        hidden = torch.from_numpy(~shown).to(values.device)
+        if norm is not None:
+            values = (values - norm.reference[:, None]).exp() * norm.inverse[:, None]
+            if one.row_sums is not None:
+                values = values * one.row_sums[torch.from_numpy(queries).to(values.device), None]
+        elif stage.endswith("weights"):
+            values = values.masked_fill(hidden, -math.inf).softmax(1).nan_to_num(0.0)
+        return values.masked_fill(hidden, 0).float().cpu().numpy(), shown
+
+
+def _device(device: str | torch.device) -> torch.device:
+    if device != "auto":
+        return torch.device(device)
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def _known(name: str, names: tuple[str, ...], what: str) -> None:
+    if name not in names:
+        raise ViewerError(f"unknown {what} “{name}”{nearest(name, names)}")
+
+
+def _checked_edit(curve: Tensor) -> Tensor:
+    if bool((curve.isnan() | (curve == math.inf)).any()):
+        raise ViewerError("an edit holds NaN or +∞; give finite numbers, or −∞ to hide an offset.")
+    return curve
+
+
+def _middles(edges: np.ndarray) -> np.ndarray:
+    """Return the middle cell of each pixel, as `pool` samples it."""
+    within = edges - edges[0]
+    return edges[0] + (within[:-1] + within[1:]) // 2
+
+
+def _ends(low: Tensor, high: Tensor) -> tuple[float, float]:
+    """Return the smallest finite of `low` and the largest finite of `high`; (0, 0) when there is none."""
+    low, high = low[low.isfinite()], high[high.isfinite()]
+    if not low.numel() or not high.numel():
+        return 0.0, 0.0
+    return float(low.min()), float(high.max())

@@ -1,0 +1,178 @@
+"""Pixels of any viewport, reduced block by block, and the cheap ways where the arithmetic allows them."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.bins import reduce_columns, reduce_rows
+from relpos_viewer.core.crew import CancelLike, Crew
+from relpos_viewer.core.head_terms import HeadTerms, Span
+from relpos_viewer.core.row_statistics import COLS, ROWS, Writer
+from relpos_viewer.core.visibility import Visibility
+
+
+def pooled(
+    write: Writer,
+    visibility: Visibility,
+    rows: np.ndarray,
+    cols: np.ndarray,
+    reduce: str,
+    crew: Crew,
+    like: Tensor,
+    cancel: CancelLike,
+    wanted: np.ndarray | None = None,
+) -> Tensor:
+    """Reduce every cell of a viewport: the sum of each pixel's visible cells, or that of largest magnitude.
+
+    Args:
+        write: writes the values of a block, rows turned round.
+        visibility: which cells count.
+        rows, cols: int64 edges of the pixels, in cells.
+        reduce: "mean" (the sum is returned) or "max".
+        crew: who does the work.
+        like: a tensor of the dtype and device to work in.
+        cancel: asked between blocks.
+        wanted: bool [h, w], pixels that are needed; others are skipped where a block holds none.
+
+    Returns:
+        [h, w] float64 sums, or values of largest magnitude.
+    """
+    h, w = len(rows) - 1, len(cols) - 1
+    # Masked cells are 0: that changes neither a sum nor the value of largest magnitude.
+    total = torch.zeros(h, w, dtype=torch.float64, device=like.device)  # [h, w], sums or largest values
+    lowest = torch.zeros_like(total)  # [h, w]
+    step = max(COLS * w // int(cols[-1] - cols[0]), 1)  # pixels a chunk
+    group = max(ROWS * h // int(rows[-1] - rows[0]), 1)  # pixel rows a block
+
+    def job(groups: Span) -> None:
+        y0, y1 = groups
+        for x0 in range(0, w, step):
+            x1 = min(x0 + step, w)
+            if wanted is not None and not wanted[y0:y1, x0:x1].any():
+                continue
+            for a in range(int(rows[y0]), int(rows[y1]), ROWS):
+                # A tall pixel row is taken in pieces; short ones fit a block together.
+                b = min(a + ROWS, int(rows[y1])) if y1 - y0 == 1 else int(rows[y1])
+                _block((a, b), (y0, y1), (x0, x1))
+                if b == int(rows[y1]):
+                    break
+
+    def _block(span: Span, groups: Span, pixels: Span) -> None:
+        c, d = int(cols[pixels[0]]), int(cols[pixels[1]])
+        low, high = visibility.span(span)
+        low, high = max(low, c), min(high, d)
+        if low >= high:
+            return
+        block = crew.scratch("tile", (span[1] - span[0]) * (d - c), like.dtype).view(span[1] - span[0], d - c)
+        block[:, : low - c], block[:, high - c :] = 0, 0
+        live = block[:, low - c : high - c]  # [rows turned round, low:high]
+        write(span, (low, high), live)
+        seen = visibility.block(span, (low, high), like.device)
+        if seen is not None:
+            live.masked_fill_(~seen.flip(0), 0)
+        edges = cols[pixels[0] : pixels[1] + 1] - c
+        heights = rows[groups[0] : groups[1] + 1] - span[0]
+        if len(heights) == 2:
+            heights = np.array([0, span[1] - span[0]])
+        into = total[groups[0] : groups[1], pixels[0] : pixels[1]]
+        if reduce == "mean":
+            into += reduce_rows(reduce_columns(block, edges, "sum").flip(0), heights, "sum")
+            return
+        under = lowest[groups[0] : groups[1], pixels[0] : pixels[1]]
+        high_ = reduce_rows(reduce_columns(block, edges, "amax").flip(0), heights, "amax")
+        low_ = reduce_rows(reduce_columns(block, edges, "amin").flip(0), heights, "amin")
+        into.copy_(torch.maximum(into, high_))
+        under.copy_(torch.minimum(under, low_))
+
+    crew.run(job, [(y, min(y + group, h)) for y in range(0, h, group)], cancel)
+    return total if reduce == "mean" else torch.where(-lowest > total, lowest, total)
+
+
+def curve_sums(curve: Tensor, query_start: int, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Return the sum of a curve [2·key−1] laid over each pixel of a viewport, float64 [h, w]; the curve is finite.
+
+    A sum over rows and columns of f(j − i) is four values of the second running sum of f.
+    """
+    n = (len(curve) + 1) // 2
+    a, b = int(rows[0]) + query_start, int(rows[-1]) + query_start  # positions of the queries
+    c, d = int(cols[0]), int(cols[-1])
+    first = c - b + 1  # smallest offset of the viewport
+    part = curve[first + n - 1 : d - 1 - a + n].double().cpu().numpy()  # [offset]
+    once = np.concatenate(([0.0], part.cumsum()))
+    twice = np.concatenate(([0.0], once.cumsum()))  # twice[x] = Σ_{y<x} once[y]
+
+    def at(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        return twice[keys[None, :] - (queries[:, None] + query_start) - first + 1]
+
+    q0, q1, k0, k1 = rows[:-1], rows[1:], cols[:-1], cols[1:]
+    # Σ_{j<k1} f(j − i) is once[k1 − i − first]; Σ_i of it over [q0, q1) is twice at k1 − q0 + 1 less at k1 − q1 + 1.
+    return at(q0, k1) - at(q1, k1) - at(q0, k0) + at(q1, k0)
+
+
+def product_sums(q_turned: Tensor, k: Tensor, rows: np.ndarray, cols: np.ndarray) -> Tensor:
+    """Return Σ q·k over each pixel, float64 [h, w]: the product of sums, as the product is linear in both.
+
+    Args:
+        q_turned: [query, d], last query first.
+        k: [key, d].
+        rows, cols: int64 edges of the pixels.
+    """
+    n = q_turned.shape[0]
+    a, b = n - int(rows[-1]), n - int(rows[0])
+    turned = (n - rows[::-1]) - a  # edges from the other end
+    q = reduce_rows(q_turned[a:b], turned, "sum").flip(0).double()  # [h, d]
+    keys = reduce_rows(k[int(cols[0]) : int(cols[-1])], cols - cols[0], "sum").double()  # [w, d]
+    return q @ keys.t()
+
+
+def term_sums(
+    terms: HeadTerms,
+    stage: str,
+    visibility: Visibility,
+    rows: np.ndarray,
+    cols: np.ndarray,
+    counts: np.ndarray,
+    crew: Crew,
+    cancel: CancelLike,
+    like: Tensor,
+) -> Tensor:
+    """Return Σ over the visible cells of each pixel of "content" or "own", float64 [h, w].
+
+    Pixels seen whole come from sums of their factors, the others from their cells.
+    """
+    write = terms.content if stage == "content" else terms.own
+    areas = np.outer(np.diff(rows), np.diff(cols))  # [h, w]
+    whole = counts == areas
+    total = _whole_sums(terms, stage, rows, cols)
+    if total is None:
+        return pooled(write, visibility, rows, cols, "mean", crew, like, cancel)
+    some = ~whole & (counts > 0)
+    parts = total.masked_fill_(torch.from_numpy(~whole).to(total.device), 0.0)
+    if some.any():
+        cells = pooled(write, visibility, rows, cols, "mean", crew, like, cancel, some)
+        parts = torch.where(torch.from_numpy(some).to(cells.device), cells, parts)
+    return parts
+
+
+def _whole_sums(terms: HeadTerms, stage: str, rows: np.ndarray, cols: np.ndarray) -> Tensor | None:
+    """Return the sums over whole pixels, [h, w]; None where only the cells say it."""
+    if stage == "content":
+        return None if terms.q is None else _finite(product_sums(terms.q, terms.k, rows, cols))  # type: ignore[arg-type]
+    if terms.inputs.bias is not None:
+        return None
+    if terms.curve is not None:
+        if not bool(terms.curve.isfinite().all()):
+            return None
+        return torch.from_numpy(curve_sums(terms.curve, terms.start, rows, cols)).to(terms.device)
+    if terms.turned is not None:
+        assert terms.q is not None and terms.k is not None
+        both = product_sums(*terms.turned, rows, cols)
+        return _finite(both - product_sums(terms.q, terms.k, rows, cols))
+    return None
+
+
+def _finite(sums: Tensor) -> Tensor | None:
+    """Return the sums, or None where NaN or an infinity has spread over pixels that may not hold it."""
+    return sums if bool(sums.isfinite().all()) else None

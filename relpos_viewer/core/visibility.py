@@ -1,0 +1,211 @@
+"""Which keys each query sees, asked block by block, so that no mask of [query, key] has to be built."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.masks import Mask, parse_mask
+
+Span = tuple[int, int]
+BlockMask = Callable[[Span, Span], Tensor]
+"""A mask as a function: half-open rows and cols to bool [rows, cols], True = visible."""
+
+# Rows that are counted at once; a block of it over 512 edges fits the cache.
+COUNTED_ROWS = 256
+
+
+class Visibility:
+    """The visible cells of one head.
+
+    Every mask of the table lets a query see one run of keys, so two numbers a row say all. A bool array or a
+    function is asked on top of that, inside the runs only.
+
+    Attributes:
+        first: int64 [query], the first key that may be visible.
+        stop: int64 [query], one past the last; stop ≥ first.
+    """
+
+    def __init__(
+        self, first: np.ndarray, stop: np.ndarray, n_key: int, cells: BlockMask | None = None
+    ) -> None:
+        self.first = first
+        self.stop = np.maximum(stop, first)
+        self.n_query, self.n_key = len(first), n_key
+        self._cells = cells
+
+    @classmethod
+    def of(
+        cls, inputs: AttentionInputs, mask: str | Mask | np.ndarray | Tensor | BlockMask, head: int
+    ) -> Visibility:
+        """Return what both the mask and the file leave visible to one head.
+
+        Raises:
+            ViewerError: when a custom array or document lengths do not fit.
+        """
+        n_query, n_key = inputs.n_query, inputs.n_key
+        place = np.arange(n_query) + inputs.query_start  # [query], position of each query
+        first, stop = np.zeros(n_query, np.int64), np.full(n_query, n_key, np.int64)
+        asked: list[BlockMask] = []
+        if callable(mask):
+            asked.append(_checked(mask))
+        else:
+            mask = parse_mask(mask)
+            if mask.kind in ("causal", "window", "prefix", "documents"):
+                stop = place + 1
+            if mask.kind == "window":
+                first = np.maximum(place + 1 - mask.argument, 0)
+            elif mask.kind == "prefix":
+                stop = np.maximum(stop, min(mask.argument, n_key))
+            elif mask.kind == "documents":
+                first, cells = _documents(mask.document_of_each(n_key, inputs.tokens.documents), place)
+                asked += cells
+            elif mask.array is not None:
+                asked.append(_array(mask.visible(n_query, n_key), head))
+        if inputs.visible is not None:
+            asked.append(_array(inputs.visible, head))
+        return cls(first, stop, n_key, _all_of(asked))
+
+    def span(self, rows: Span) -> Span:
+        """Return the run of keys outside of which a block of rows sees nothing; (0, 0) when it sees nothing."""
+        first, stop = self.first[rows[0] : rows[1]], self.stop[rows[0] : rows[1]]
+        seeing = stop > first
+        if not seeing.any():
+            return 0, 0
+        return int(first[seeing].min()), int(stop[seeing].max())
+
+    def block(self, rows: Span, cols: Span, device: torch.device | str = "cpu") -> Tensor | None:
+        """Return the visible cells of a block, bool [rows, cols]; None when all of them are."""
+        first, stop = self.first[rows[0] : rows[1]], self.stop[rows[0] : rows[1]]  # [rows] each
+        inside = None
+        if first.max(initial=0) > cols[0] or stop.min(initial=self.n_key) < cols[1]:
+            keys = torch.arange(*cols, device=device)  # [cols]
+            low, high = (torch.from_numpy(ends).to(device)[:, None] for ends in (first, stop))  # [rows, 1]
+            inside = (keys >= low) & (keys < high)  # [rows, cols]
+        if self._cells is None:
+            return inside
+        cells = self._cells(rows, cols).to(device)  # [rows, cols]
+        if inside is not None:
+            cells = cells & inside
+        return None if bool(cells.all()) else cells
+
+    def at(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """Return whether each of some cells is visible, bool [cell]."""
+        inside = (keys >= self.first[queries]) & (keys < self.stop[queries])  # [cell]
+        if self._cells is not None:
+            for cell in np.flatnonzero(inside):
+                i, j = int(queries[cell]), int(keys[cell])
+                inside[cell] = bool(self._cells((i, i + 1), (j, j + 1)))
+        return inside
+
+    def grid(self, queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
+        """Return the visible cells among chosen rows and columns, bool [rows, cols]."""
+        inside = (keys >= self.first[queries, None]) & (keys < self.stop[queries, None])  # [rows, cols]
+        if self._cells is not None:
+            for place, query in enumerate(queries):
+                row = self._cells((int(query), int(query) + 1), (0, self.n_key))[0].cpu().numpy()  # [key]
+                inside[place] &= row[keys]
+        return inside
+
+    def counts(self, row_edges: np.ndarray, col_edges: np.ndarray) -> np.ndarray:
+        """Return how many visible cells each block of a partition holds, int64 [h, w]."""
+        counts = np.zeros((len(row_edges) - 1, len(col_edges) - 1), np.int64)  # [h, w]
+        cols = (int(col_edges[0]), int(col_edges[-1]))
+        for group, (start, stop) in enumerate(itertools.pairwise(row_edges)):
+            for a in range(int(start), int(stop), COUNTED_ROWS):
+                rows = (a, min(a + COUNTED_ROWS, int(stop)))
+                if self._cells is not None:
+                    seen = self.block(rows, cols)
+                    per_key = (
+                        np.full(cols[1] - cols[0], rows[1] - rows[0])
+                        if seen is None
+                        else seen.sum(0).cpu().numpy()
+                    )  # [cols]
+                    counts[group] += np.add.reduceat(per_key, col_edges[:-1] - cols[0])
+                    continue
+                low, high = self.first[rows[0] : rows[1], None], self.stop[rows[0] : rows[1], None]
+                # How many visible keys lie before each edge, up to a constant of the row.
+                before = np.clip(col_edges[None, :], low, high).sum(0)  # [w + 1]
+                counts[group] += np.diff(before)
+        return counts
+
+    def offset_counts(self) -> np.ndarray:
+        """Return how many visible cells each offset has, int64 [2·key−1]."""
+        n, start = self.n_key, self.n_key - self.n_query
+        place = np.arange(self.n_query) + start  # [query]
+        if self._cells is None:
+            ends = np.zeros(2 * n, np.int64)  # a row's visible offsets are one run
+            np.add.at(ends, self.first - place + n - 1, 1)
+            np.add.at(ends, self.stop - place + n - 1, -1)
+            return ends.cumsum()[:-1]
+        counts = np.zeros(2 * n - 1, np.int64)
+        for query in range(self.n_query):
+            seen = self.block((query, query + 1), (0, n))
+            row = slice(n - 1 - int(place[query]), 2 * n - 1 - int(place[query]))
+            counts[row] += 1 if seen is None else seen[0].cpu().numpy()
+        return counts
+
+    def rows_that_see(self) -> np.ndarray:
+        """Return which queries see a key at all, bool [query]."""
+        seeing = self.stop > self.first
+        if self._cells is not None:
+            for a in range(0, self.n_query, COUNTED_ROWS):
+                rows = (a, min(a + COUNTED_ROWS, self.n_query))
+                seen = self.block(rows, (0, self.n_key))
+                if seen is not None:
+                    seeing[rows[0] : rows[1]] &= seen.any(1).cpu().numpy()
+        return seeing
+
+
+def _documents(document: tuple[int, ...], place: np.ndarray) -> tuple[np.ndarray, list[BlockMask]]:
+    """Return each query's first key of its own document, and what else must be asked when documents interleave."""
+    of_key = np.asarray(document)  # [key]
+    changes = np.flatnonzero(np.diff(of_key)) + 1
+    if len(changes) + 1 == len(np.unique(of_key)):  # every document is one run
+        starts = np.concatenate(([0], changes))
+        return starts[np.searchsorted(starts, place, side="right") - 1], []
+    known = torch.from_numpy(of_key)  # [key]
+    start = int(place[0])
+
+    def same(rows: Span, cols: Span) -> Tensor:
+        return known[start + rows[0] : start + rows[1], None] == known[None, cols[0] : cols[1]]
+
+    return np.zeros(len(place), np.int64), [same]
+
+
+def _array(array: Tensor, head: int) -> BlockMask:
+    cells = array[head if array.shape[0] > 1 else 0] if array.ndim == 3 else array  # [query, key]
+    return lambda rows, cols: cells[rows[0] : rows[1], cols[0] : cols[1]]
+
+
+def _checked(mask: BlockMask) -> BlockMask:
+    def cells(rows: Span, cols: Span) -> Tensor:
+        block = torch.as_tensor(mask(rows, cols))
+        shape = (rows[1] - rows[0], cols[1] - cols[0])
+        if block.dtype != torch.bool or tuple(block.shape) != shape:
+            raise ViewerError(
+                f"the mask function must return bool [{shape[0]}, {shape[1]}] for those rows and columns, not "
+                f"{block.dtype} {list(block.shape)}."
+            )
+        return block
+
+    return cells
+
+
+def _all_of(asked: list[BlockMask]) -> BlockMask | None:
+    if len(asked) < 2:
+        return asked[0] if asked else None
+
+    def cells(rows: Span, cols: Span) -> Tensor:
+        seen = asked[0](rows, cols)
+        for more in asked[1:]:
+            seen = seen & more(rows, cols).to(seen.device)
+        return seen
+
+    return cells
