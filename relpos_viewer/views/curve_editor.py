@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt, Signal
-from PySide6.QtGui import QGuiApplication, QKeyEvent
+from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QMenu, QVBoxLayout, QWidget
 
 from relpos_viewer.core.curves import CurveSet
@@ -82,7 +82,6 @@ class CurveEditor(QFrame):
         self.tools = CurveTools()
         self.plot = CurvePlot()
         self.entry = CurveEntry(self.plot)
-        self.setFocusProxy(self.plot)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 7, 6, 4)
         layout.setSpacing(2)
@@ -124,7 +123,7 @@ class CurveEditor(QFrame):
         self.plot.axis_dragged.connect(self.select)
         self.plot.reset_requested.connect(self.reset_view)
         self.plot.zoomed.connect(self._on_zoomed)
-        self.plot.focus_changed.connect(self.update)
+        self.plot.focus_changed.connect(self._show_focus)
         self.entry.accepted.connect(self.set_value)
         self.entry.next_requested.connect(self._open_next)
         self.entry.closed.connect(self._on_entry_closed)
@@ -487,6 +486,15 @@ class CurveEditor(QFrame):
         else:
             return False
         return True
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Hand the focus to the plot. As a focus proxy it would take the header's controls out of the Tab order."""
+        self.plot.setFocus(event.reason())
+
+    def _show_focus(self) -> None:
+        self.setProperty("focused", self.plot.hasFocus())
+        self.style().unpolish(self)
+        self.style().polish(self)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys that the plot left: it has the focus, the editor knows what they mean."""

@@ -85,7 +85,7 @@ QWidget {{ color: {t.text}; font-size: 12px; }}
 QMainWindow, QDialog, QWidget#central {{ background: {t.window}; }}
 QToolTip {{ background: {t.card}; color: {t.text}; border: 1px solid {t.border}; padding: 4px; }}
 QFrame[card="true"] {{ background: {t.card}; border: 1px solid {t.border}; border-radius: 8px; }}
-QFrame[card="true"]:focus {{ border: 1px solid {t.accent}; }}
+QFrame[card="true"]:focus, QFrame[card="true"][focused="true"] {{ border: 1px solid {t.accent}; }}
 QLabel {{ background: transparent; }}
 QLabel[muted="true"] {{ color: {t.muted}; }}
 QLabel[title="true"] {{ font-weight: 600; }}
@@ -115,6 +115,10 @@ QToolButton[flat="true"] {{ background: transparent; border: 1px solid transpare
 QToolButton[flat="true"]:hover {{ background: {t.accent_soft}; }}
 QToolButton[flat="true"]:focus {{ border: 1px solid {t.accent}; }}
 QToolButton[flat="true"]:checked {{ background: {t.accent_soft}; border: 1px solid {t.accent}; }}
+QPushButton:checked:focus, QToolButton:checked:focus {{ border: 2px solid {t.accent}; padding: 2px 8px; }}
+QToolButton[flat="true"]:checked:focus {{ border: 2px solid {t.accent}; padding: 1px 3px; }}
+QPushButton:default:focus, QPushButton[primary="true"]:focus, QToolButton[primary="true"]:focus {{
+  border: 2px solid {t.text}; padding: 2px 8px; }}
 QFileDialog QToolButton {{ padding: 2px; }}
 QToolButton::menu-indicator {{ image: none; }}
 QScrollBar:vertical {{ background: transparent; width: 10px; margin: 0; }}

@@ -10,6 +10,7 @@ from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
     QColor,
+    QFocusEvent,
     QFontMetrics,
     QHelpEvent,
     QKeyEvent,
@@ -258,6 +259,10 @@ class TokenStrip(QAbstractScrollArea):
         for line in range(first_line, last_line + 1):
             for token in range(*self._line(line)):
                 self._paint_chip(painter, token)
+        if self.hasFocus():
+            painter.setPen(QColor(self._theme.accent))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
 
     def _paint_chip(self, painter: QPainter, token: int) -> None:
         rect = self.chip_rect(token)
@@ -280,6 +285,16 @@ class TokenStrip(QAbstractScrollArea):
         painter.drawText(rect, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, self._shown[token])
 
     # Hands
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the focus."""
+        super().focusInEvent(event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Show that the focus is elsewhere."""
+        super().focusOutEvent(event)
+        self.viewport().update()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Break the lines anew when the width changed."""

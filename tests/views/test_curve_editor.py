@@ -1118,6 +1118,7 @@ def test_the_frame_that_shows_the_focus_comes_and_goes_with_it(qtbot):
     holder.statusBar().addWidget(line)
     holder.resize(900, 400)
     holder.show()
+    editor.setFocus()
     painted = []
     editor.paintEvent = lambda event: painted.append(event.rect())
     for widget in (line, editor, line):

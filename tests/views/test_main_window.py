@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QApplication, QDialog, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QFileDialog, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from relpos_viewer.app.actions import ACTIONS
@@ -551,6 +551,27 @@ def test_every_action_of_the_table_can_be_done(
     window.history.set_clean()
     window.actions_by_id["quit"].trigger()
     assert not window.isVisible()
+
+
+def test_tab_reaches_every_control_that_takes_the_focus_and_each_shows_it(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.activateWindow()
+    first = window.sequence.editor
+    first.setFocus()
+    reached, widget = [], first
+    while not reached or widget is not first:
+        reached.append(widget)
+        shown = widget.grab().toImage()
+        qtbot.keyClick(widget, Qt.Key.Key_Tab)
+        QApplication.processEvents()
+        if widget not in (first, window.curve.plot):  # a caret, and the frame of the card around the plot
+            assert widget.grab().toImage() != shown, widget.objectName()
+        widget = QApplication.focusWidget()
+        assert len(reached) < 60
+    found = {widget.objectName() for widget in reached}
+    names = {widget.objectName() for widget in window.curve.tools.findChildren(QAbstractSpinBox)}
+    assert names | {"curvePlot", "tokenStrip", "curveTool_brush", "curveMirror", "curveReset"} <= found
 
 
 def test_a_first_window_leaves_room_for_its_title_bar(qtbot: QtBot) -> None:
