@@ -146,9 +146,7 @@ def draw_curves(
         formula = ""
     canvas.text(after, head_line, formula, SMALL * em, look.muted, va="center")
 
-    entries = [
-        ("edited" if edited else f"head {picture.head + 1}", {"color": look.accent, "linewidth": line})
-    ]
+    entries = [("edited" if edited else f"head {picture.head}", {"color": look.accent, "linewidth": line})]
     if edited:
         entries.append(
             ("before the edit", {"color": look.muted, "linewidth": 0.8 * line, "dashes": (4, 2.4)})
