@@ -1,4 +1,8 @@
-"""Which axis of an array is which. What the shapes settle is settled; what they do not is asked, never guessed."""
+"""Which axis of an array is which. What the shapes settle is settled; what they do not is asked, never guessed.
+
+Three axes are the convention of this program, [head, position, d], unless something else in the file contradicts
+it; a note then says how to read them otherwise. With a batch axis two conventions are equally common.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,11 @@ Arrays = dict[str, np.ndarray]
 VECTORS = ("q", "k", "v")  # [head, position, d]
 MATRICES = ("bias", "scores", "weights", "visible")  # [head, query, key]
 
-_TITLES = {
-    "bhsd": "[batch, head, position, d]",
-    "bshd": "[batch, position, head, d]",
+# What `order` calls the readings of q, k and v, with a batch axis and without.
+_TITLES = {"bhsd": "[batch, head, position, d]", "bshd": "[batch, position, head, d]"}
+_TITLES_OF_THREE = {
+    "bhsd": "[head, position, d]",
+    "bshd": "[position, head, d]",
     "bsd": "[batch, position, d], one head",
 }
 
@@ -54,12 +60,14 @@ def order_axes(arrays: Arrays, n_labels: int | None, choices: Choices, file: str
             raise ViewerError(
                 f"{role} {shape_text(array)} in {file} has too few axes; save [head, position, d]."
             )
-    had_batch = any(arrays[role].ndim > 3 for role in VECTORS if role in arrays)
+    vectors = {role: arrays[role] for role in VECTORS if role in arrays}
+    had_batch = any(array.ndim > 3 for array in vectors.values())
+    shapes = ", ".join(f"{role} {shape_text(array)}" for role, array in vectors.items())
     arrays = _drop_batch(arrays, choices, file)
     arrays = {role: _at_least_3d(array) if role in MATRICES else array for role, array in arrays.items()}
-    if not any(role in arrays for role in VECTORS):
+    if not vectors:
         return arrays, []
-    return _order_vectors(arrays, n_labels, had_batch, choices, file)
+    return _order_vectors(arrays, n_labels, had_batch, choices, f"{shapes} in {file}", file)
 
 
 def _at_least_3d(array: np.ndarray) -> np.ndarray:
@@ -93,7 +101,7 @@ def _batch_entry(length: int, what: str, choices: Choices) -> int:
 
 
 def _order_vectors(
-    arrays: Arrays, n_labels: int | None, had_batch: bool, choices: Choices, file: str
+    arrays: Arrays, n_labels: int | None, had_batch: bool, choices: Choices, shapes: str, file: str
 ) -> tuple[Arrays, list[str]]:
     vectors = {role: array for role, array in arrays.items() if role in VECTORS}
     matrices = {role: array for role, array in arrays.items() if role in MATRICES}
@@ -105,17 +113,23 @@ def _order_vectors(
         if misfits["bhsd"]:
             raise ViewerError(misfits["bhsd"])
         return placed["bhsd"] | matrices, []
-    options = [(order, title) for order, title in _TITLES.items() if order != "bsd" or not had_batch]
+    titles = _TITLES if had_batch else _TITLES_OF_THREE
+    options = list(titles.items())
     notes: list[str] = []
     if choices.order is not None:
         order = Choices(order=_with_batch(choices.order)).settle("order", "", options)
     elif len(left := _plausible(fitting, placed, n_labels)) == 1:
         order = left[0]
         if order != "bhsd":
-            notes.append(f"Axes read as {_TITLES[order]}: the other order does not fit the shapes.")
+            other = (
+                ", which alone fits" if len(fitting) == 1 else f"; for {titles['bhsd']} choose --order bhsd"
+            )
+            notes.append(f"Axes read as {titles[order]}{other}.")
+    elif not had_batch:
+        order = "bhsd"
+        notes.append(f"Axes read as {titles[order]}; for {titles['bshd']} choose --order bshd.")
     else:
-        shapes = ", ".join(f"{role} {shape_text(array)}" for role, array in vectors.items())
-        text = f"The axes of {shapes} in {file} can be read in more than one order; say which."
+        text = f"The axes of {shapes} can be read in more than one order; say which."
         order = choices.settle("order", text, options)
     if order == "bsd":
         return _pick_from_batch(vectors, matrices, choices, file), notes

@@ -93,6 +93,49 @@ def test_axes_that_the_shapes_settle_are_not_asked_about(write, arrays, q, k) ->
     shown(loaded)
 
 
+CONVENTION = {
+    "q and k": (
+        {"q": random(2, 5, 8), "k": random(2, 5, 8)},
+        (2, 5, 8),
+        "for [position, head, d] choose --order bshd",
+    ),
+    "and v": (
+        {"q": random(2, 5, 8), "k": random(2, 5, 8), "v": random(2, 5, 3)},
+        (2, 5, 8),
+        "for [position, head, d] choose --order bshd",
+    ),
+    "as many heads as positions": ({"q": random(4, 4, 2), "k": random(4, 4, 2)}, (4, 4, 2), "--order bshd"),
+    "the tokens contradict it": (
+        {"q": random(5, 3, 4), "k": random(5, 3, 4), "tokens": np.array(list("abcde"))},
+        (3, 5, 4),
+        "[position, head, d]; for [head, position, d] choose --order bhsd",
+    ),
+    "a matrix contradicts it": (
+        {"q": random(5, 3, 4), "k": random(5, 3, 4), "bias": random(3, 5, 5)},
+        (3, 5, 4),
+        "[position, head, d], which alone fits",
+    ),
+}
+
+
+@pytest.mark.parametrize(("arrays", "shape", "note"), CONVENTION.values(), ids=CONVENTION)
+def test_three_axes_are_heads_positions_and_width_unless_the_file_contradicts_it(
+    write, arrays: dict, shape: tuple, note: str
+) -> None:
+    path = write("a.npz", arrays)
+    loaded = load(path)
+    assert loaded.arrays["q"].shape == shape
+    assert any("Axes read as" in each and note in each for each in loaded.notes), loaded.notes
+    assert not any(
+        "Axes" in each for each in load(path, order="bhsd" if shape == (2, 5, 8) else "bshd").notes
+    )
+
+
+def test_a_question_about_axes_names_the_shapes_as_they_are_in_the_file(write) -> None:
+    with pytest.raises(Question, match=r"q \[1, 2, 2, 2\]"):
+        load(write("a.npz", {"q": Q, "k": Q}))
+
+
 def test_a_batch_is_asked_about_once_and_for_all_arrays(write) -> None:
     arrays = {"q": random(3, 1, 5, 4), "k": random(3, 1, 5, 4), "bias": random(1, 1, 5, 5)}
     path = write("a.npz", arrays)
