@@ -46,10 +46,11 @@ def _encoding(data: bytes, name: str) -> tuple[str, int]:
             return encoding, len(mark)
     if 0 not in data:
         return "utf-8", 0
-    # ASCII letters in UTF-16 are every second byte NUL, on the odd places in little-endian files.
+    # ASCII letters in UTF-16 are every second byte NUL, on the odd places in little-endian files. A few NULs are
+    # not enough: pairs of ASCII letters are Chinese characters in UTF-16.
     odd, even = data[1::2].count(0), data[0::2].count(0)
     encoding = "utf-16-le" if odd >= even else "utf-16-be"
-    if len(data) % 2 == 0 and max(odd, even) > 4 * min(odd, even):
+    if len(data) % 2 == 0 and max(odd, even) > max(4 * min(odd, even), len(data) // 8):
         try:
             text = data.decode(encoding)
         except UnicodeDecodeError:

@@ -191,6 +191,8 @@ def _guarded(path: Path, work: Callable[[], T]) -> T:
 
 def _read(path: Path, choices: Choices) -> Contents | None:
     """Return a file's contents, or None for a session."""
+    if not path.name:
+        raise ViewerError("the name of the file to open is empty or a folder; give the name of a file.")
     if "\0" in str(path):
         raise ViewerError("a file name cannot hold U+0000; check it.")
     about = path.stat()

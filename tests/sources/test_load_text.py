@@ -236,3 +236,8 @@ FASTA_OR_NOT = {
 @pytest.mark.parametrize(("text", "kind"), FASTA_OR_NOT.values(), ids=FASTA_OR_NOT)
 def test_residues_are_recognised_whatever_their_file_is_called(write, text, kind) -> None:
     assert load(write("a.txt", text)).kind == kind
+
+
+def test_a_stray_nul_does_not_turn_latin_letters_into_chinese_ones(write) -> None:
+    with pytest.raises(ViewerError, match="byte 14 is 0x00"):
+        load(write("a.txt", b"the cat sat on\0the mat "))
