@@ -16,6 +16,9 @@ from relpos_viewer.core.inputs import AttentionInputs, as_tensor, inputs_from_ar
 from relpos_viewer.core.masks import Mask, parse_mask
 from relpos_viewer.core.offsets import toeplitz
 
+# Seven arrays of this size are alive at once: 14 GiB in float32.
+MAX_CELLS = 2**29
+
 
 @dataclass(frozen=True, eq=False)
 class Attention:
@@ -63,7 +66,8 @@ def attention(
         ViewerError: when shapes, names or values do not fit.
     """
     inputs = inputs_from_arrays(q, k, v)
-    family = build_encoding(encoding) if isinstance(encoding, str) else encoding
+    check_cells(inputs)
+    family = encoding if isinstance(encoding, Encoding) else build_encoding(encoding)
     return attend(inputs, family, scale=scale, mask=parse_mask(mask), edit=edit)
 
 
@@ -90,6 +94,16 @@ def attend(
     return Attention(content, positional, scores, weights, output, visible)
 
 
+def check_cells(inputs: AttentionInputs) -> None:
+    """Raise ViewerError when a stage would be so large that computing it could exhaust the memory."""
+    heads, rows, cols = inputs.heads, inputs.n_query, inputs.n_key
+    if heads * rows * cols > MAX_CELLS:
+        raise ViewerError(
+            f"{heads} × {rows:,} × {cols:,} are {heads * rows * cols:,} cells a stage, and the limit is "
+            f"{MAX_CELLS:,}; give fewer heads or positions."
+        )
+
+
 def content_scale(inputs: AttentionInputs, scale: float | None) -> float:
     """Return the factor on q·k: 1/√d unless `scale` says otherwise.
 
@@ -98,9 +112,13 @@ def content_scale(inputs: AttentionInputs, scale: float | None) -> float:
     """
     if scale is None:
         return 1.0 if inputs.head_dim is None else 1.0 / math.sqrt(inputs.head_dim)
-    if not math.isfinite(scale):
+    try:
+        factor = float(scale)
+    except (TypeError, ValueError, OverflowError):
+        factor = math.nan
+    if not math.isfinite(factor):
         raise ViewerError(f"the scale must be a finite number, not {scale}.")
-    return float(scale)
+    return factor
 
 
 def content_scores(inputs: AttentionInputs, scale: float | None) -> Tensor:
@@ -136,6 +154,13 @@ def edit_curve(edit: object, inputs: AttentionInputs) -> Tensor:
 def visible_cells(inputs: AttentionInputs, mask: Mask) -> Tensor:
     """Return which cells both the mask and the file leave visible, bool [query, key] or [head, query, key]."""
     visible = mask.visible(inputs.n_query, inputs.n_key, inputs.tokens.documents, inputs.device)
+    if visible.ndim == 3:  # a mask array with one matrix a head, or one for all
+        if visible.shape[0] not in (1, inputs.heads):
+            raise ViewerError(
+                f"the mask is {shape_text(visible)}, one matrix for each of {visible.shape[0]} heads, and there are "
+                f"{inputs.heads}; they must agree."
+            )
+        visible = visible.expand(inputs.heads, -1, -1)  # [head, query, key]
     return visible if inputs.visible is None else visible & inputs.visible
 
 

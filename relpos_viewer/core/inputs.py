@@ -138,10 +138,19 @@ def as_tensor(array: object, name: str) -> Tensor:
     """
     if isinstance(array, Tensor):
         tensor = array.detach()
+        if tensor.layout != torch.strided or tensor.is_meta:
+            raise ViewerError(f"{name} is a sparse tensor or one without values; give a dense one.")
     else:
-        values = np.asarray(array)
+        try:
+            values = np.asarray(array)
+        except (TypeError, ValueError) as error:  # rows of unequal length, tensors on another device
+            reason = str(error).partition(".")[0]
+            raise ViewerError(f"{name} is no array of numbers ({reason}); give a float array.") from None
         if values.dtype.kind not in "biuf":
             raise ViewerError(f"{name} holds {values.dtype}, not real numbers; give a float array.")
+        # torch knows neither long doubles nor foreign byte orders.
+        native = np.dtype(np.float64) if values.dtype.itemsize > 8 else values.dtype.newbyteorder("=")
+        values = values.astype(native, copy=False)
         # A document's arrays are read-only, which torch cannot express: it gets a copy of those.
         tensor = torch.from_numpy(np.require(values, requirements=["C", "W"]))
     if tensor.is_complex():

@@ -179,3 +179,42 @@ def test_what_else_does_not_fit_is_named(arguments: dict, message: str) -> None:
     with pytest.raises(ViewerError) as refusal:
         attention(np.ones((2, 3, 5)), np.ones((2, 3, 5)), **arguments)
     assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"q": [[1.0, 2.0], [3.0]]}, "q is no array of numbers"),
+        ({"q": torch.eye(4).to_sparse()}, "q is a sparse tensor"),
+        ({"q": torch.zeros(4, 4, device="meta")}, "q is a sparse tensor or one without values"),
+        ({"scale": "wide"}, "the scale must be a finite number, not wide"),
+        ({"scale": np.ones(3)}, "the scale must be a finite number"),
+        ({"encoding": 3}, "unknown encoding “3”"),
+        ({"mask": [[True], [True, False]]}, "a mask array must be bool"),
+        (
+            {"mask": np.ones((3, 4, 4), bool)},
+            r"the mask is \[3, 4, 4\], one matrix for each of 3 heads, and there are 1",
+        ),
+    ],
+)
+def test_what_is_no_array_number_or_mask_is_refused_in_one_sentence(wrong: dict, message: str) -> None:
+    with pytest.raises(ViewerError, match=message):
+        attention(**{"q": np.eye(4), "k": np.eye(4)} | wrong)
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">i2", np.longdouble])
+def test_numbers_that_torch_does_not_know_are_read_all_the_same(dtype) -> None:
+    values = np.arange(8.0).reshape(2, 4)
+    assert torch.equal(attention(values.astype(dtype), values).scores, attention(values, values).scores)
+
+
+def test_one_mask_matrix_is_that_of_every_head() -> None:
+    inputs = inputs_from_arrays(np.ones((2, 3, 4)), np.ones((2, 3, 4)))
+    mask = parse_mask(np.tri(3, dtype=bool)[None])
+    field = PlainField.of(inputs, encoding("none"), scale=None, mask=mask, edit=None, head=1)
+    assert torch.equal(field.visible, torch.ones(3, 3).tril().bool())
+
+
+def test_stages_that_would_exhaust_the_memory_are_refused_before_they_are_computed() -> None:
+    with pytest.raises(ViewerError, match=r"3,600,000,000 cells a stage.*fewer heads or positions"):
+        attention(np.zeros((60_000, 1), np.float32), np.zeros((60_000, 1), np.float32))

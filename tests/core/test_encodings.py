@@ -319,7 +319,7 @@ def test_a_curve_shorter_than_its_table_is_its_middle(reach: int, n: int, rule: 
         ("t5:max_distance=8", "max_distance must be above 8, the offsets with a bucket of their own, not 8."),
         ("t5:num_buckets", "“num_buckets” in the encoding “t5:num_buckets” has no value; write name=value."),
         ("alibi:rule=inter", "rule cannot be “inter”; did you mean interleaved?"),
-        ("rope:base=0", "base must lie between 1 and 1e+12, not 0."),
+        ("rope:base=1", "base must lie between 1.000001 and 1e+12, not 1."),
         ("rope:fraction=nan", "fraction must be a number, not “nan”."),
         ("t5:bidirectional=perhaps", "bidirectional must be true or false, not “perhaps”."),
         ("none:x=1", "none has no parameter “x”; it has none"),
@@ -363,3 +363,27 @@ def test_text_and_python_values_build_the_same_encoding() -> None:
 
 def assert_close(mine: torch.Tensor, reference: np.ndarray, atol: float = 1e-5) -> None:
     np.testing.assert_allclose(np.asarray(mine, dtype=np.float64), reference, atol=atol, rtol=0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("t5:heads=3", "t5 has no parameter “heads”; known: num_buckets, max_distance, bidirectional, table"),
+        ("t5:name=x", "t5 has no parameter “name”; known: num_buckets, max_distance, bidirectional, table"),
+        (
+            "t5:num_buckets=8,num_buckets=4",
+            "num_buckets stands twice in the encoding “t5:num_buckets=8,num_buckets=4”; give it once.",
+        ),
+        ("t5:max_distance=1", "max_distance must lie between 2 and 1048576, not 1."),
+    ],
+)
+def test_what_is_no_parameter_of_the_family_is_never_taken_for_one(text: str, message: str) -> None:
+    with pytest.raises(ViewerError) as refusal:
+        parse_encoding(text)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize("heads", [0, -1, 2.0, "2"])
+def test_heads_must_be_a_whole_number(heads) -> None:
+    with pytest.raises(ViewerError, match="heads must be a whole number of at least 1"):
+        encoding("alibi", heads=heads)

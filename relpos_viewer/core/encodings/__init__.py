@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from relpos_viewer.core.encodings.absolute import Absolute
@@ -31,15 +32,27 @@ def encoding(name: str, *, heads: int | None = None, **parameters: Any) -> Encod
     Raises:
         ViewerError: for an unknown name or parameter (with the nearest one), or a value outside its domain.
     """
-    family = FAMILIES.get(name.strip().lower())
+    built = _build(_family(name), parameters)
+    if heads is None:
+        return built
+    if not isinstance(heads, int) or heads < 1:
+        raise ViewerError(f"heads must be a whole number of at least 1, not {heads}.")
+    return built.with_heads(heads)
+
+
+def _family(name: object) -> type[Encoding]:
+    family = FAMILIES.get(str(name).strip().lower())
     if family is None:
-        raise ViewerError(f"unknown encoding “{name}”{nearest(name, FAMILIES)}")
+        raise ViewerError(f"unknown encoding “{name}”{nearest(str(name), FAMILIES)}")
+    return family
+
+
+def _build(family: type[Encoding], parameters: Mapping[str, Any]) -> Encoding:
     values = read_parameters(family, parameters)
     table = values.get("table")
     if family is T5 and table is not None and "num_buckets" not in values and table.ndim == 2:
         values["num_buckets"] = table.shape[0]  # the table says it
-    built = family(**values)
-    return built if heads is None else built.with_heads(heads)
+    return family(**values)
 
 
 def encodings() -> list[dict[str, Any]]:
@@ -68,17 +81,26 @@ def encodings() -> list[dict[str, Any]]:
     ]
 
 
-def parse_encoding(text: str) -> Encoding:
+def parse_encoding(text: str, read_table: Callable[[str], object] = str) -> Encoding:
     """Read an encoding as it is written on the command line: ``t5:num_buckets=32,bidirectional=false``.
 
+    Args:
+        text: its name and parameters.
+        read_table: makes a table of what is written for one, such as the name of a file.
+
     Raises:
-        ViewerError: as `encoding` does, and for a parameter without a value.
+        ViewerError: as `encoding` does, and for a parameter without a value or with two.
     """
     name, _, rest = text.partition(":")
-    parameters: dict[str, str] = {}
+    family = _family(name)
+    tables = {parameter.name for parameter in family.parameters if parameter.kind == "table"}
+    parameters: dict[str, object] = {}
     for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
         if not equals:
             raise ViewerError(f"“{part}” in the encoding “{text}” has no value; write name=value.")
-        parameters[key.strip()] = value.strip()
-    return encoding(name, **parameters)
+        key, value = key.strip(), value.strip()
+        if key in parameters:
+            raise ViewerError(f"{key} stands twice in the encoding “{text}”; give it once.")
+        parameters[key] = read_table(value) if key in tables else value
+    return _build(family, parameters)
