@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import torch  # noqa: F401  before QApplication: the other order has crashed on Windows (pytorch#11326)
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
@@ -14,8 +17,16 @@ from PySide6.QtWidgets import QApplication
 
 from relpos_viewer.app.autosave import recoveries
 from relpos_viewer.app.settings import Settings
-from relpos_viewer.core.inputs import as_tensor, inputs_from_arrays
+from relpos_viewer.core.attention import content_scale, edit_curve
+from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.encodings import encoding as build_encoding
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.field import PlainField, check_length
+from relpos_viewer.core.inputs import inputs_from_arrays
+from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import ArraySource, Document, EditCurve, EncodingSpec, replace
+from relpos_viewer.sources.build import inputs_for
+from relpos_viewer.sources.contents import tokens_from
 from relpos_viewer.views.main_window import PROGRAM, MainWindow
 
 # How often Python looks whether Ctrl+C was pressed in the terminal: Qt's loop does not.
@@ -63,11 +74,11 @@ def view(
     k: object,
     v: object = None,
     *,
-    encoding: str = "none",
+    encoding: str | Encoding = "none",
     mask: object = "none",
     scale: float | None = None,
     edit: object = None,
-    tokens: list[str] | None = None,
+    tokens: Sequence[object] | None = None,
     block: bool | None = None,
     **parameters: object,
 ) -> MainWindow:
@@ -77,11 +88,11 @@ def view(
         q: [head, query, d] or [query, d], torch or numpy; the queries are the last of the key positions.
         k: [key_head, key, d] or [key, d].
         v: [key_head, key, d_v], optional.
-        encoding: a name of the registry; its parameters follow as keywords.
+        encoding: a name of the registry, whose parameters follow as keywords, or an `Encoding`.
         mask: as in `relpos_viewer.attention`.
         scale: content scale; 1/√d when None.
         edit: additive curve [head or 1, 2·key−1].
-        tokens: one label a key.
+        tokens: one label a key: texts, or numbers.
         block: wait until the window is closed. Left out, it waits unless an event loop runs already (`%gui qt`).
         **parameters: of the encoding.
 
@@ -91,7 +102,6 @@ def view(
     Raises:
         ViewerError: when shapes, names or values do not fit.
     """
-    application = prepare_application()
     inputs = inputs_from_arrays(q, k, v)
     arrays = {
         name: getattr(inputs, name).float().cpu().numpy()
@@ -99,17 +109,20 @@ def view(
         if getattr(inputs, name) is not None
     }
     document = Document(
-        source=ArraySource("", "arrays from Python", arrays, tuple(tokens or ())),
-        encoding=EncodingSpec(encoding, parameters),  # type: ignore[arg-type]
-        mask=mask if isinstance(mask, str) else as_bool(mask),
-        scale=scale,
+        source=ArraySource("", "arrays from Python", arrays, _labels(tokens)),
+        encoding=_spec(encoding, parameters),
+        mask=_mask(mask),
+        scale=None if scale is None else content_scale(inputs, scale),
     )
-    document.encoding.build()
     if edit is not None:
-        document = replace(
-            document,
-            edit=EditCurve(as_tensor(edit, "edit").float().reshape(-1, 2 * inputs.n_key - 1).numpy()),
-        )
+        document = replace(document, edit=EditCurve(edit_curve(edit, inputs).float().cpu().numpy()))
+    # What does not fit is said here, by one head, rather than in a window that shows nothing.
+    inputs = inputs_for(document.source)
+    check_length(inputs.n_key)
+    PlainField.of(
+        inputs, document.encoding.build(), scale=scale, mask=parse_mask(document.mask), edit=None, head=0
+    )
+    application = prepare_application()
     window = MainWindow(document, Settings.of_user())
     window.show()
     if block is None:
@@ -119,20 +132,48 @@ def view(
     return window
 
 
-def as_bool(mask: object):
-    """Return a mask given as a torch or numpy array as numpy."""
-    return mask.cpu().numpy() if hasattr(mask, "cpu") else mask
+def _labels(tokens: Sequence[object] | None) -> tuple[str, ...]:
+    if tokens is None:
+        return ()
+    values = tokens.tolist() if hasattr(tokens, "tolist") else list(tokens)
+    return tokens_from(
+        [str(value) if isinstance(value, np.str_) else value for value in values], "tokens"
+    ).texts
+
+
+def _spec(encoding: str | Encoding, parameters: Mapping[str, object]) -> EncodingSpec:
+    if isinstance(encoding, Encoding):
+        encoding, parameters = encoding.name, {**encoding.values, **parameters}
+    parameters = {name: value for name, value in parameters.items() if value is not None}
+    return EncodingSpec(build_encoding(encoding, **parameters).name, parameters)
+
+
+def _mask(mask: object) -> str | np.ndarray:
+    read = parse_mask(mask)  # type: ignore[arg-type]
+    return read.spec if read.array is None else read.array.cpu().numpy()
 
 
 def prepare_application() -> QApplication:
     """Return the application, made when there is none, with the name and style of this program."""
+    if threading.current_thread() is not threading.main_thread():
+        raise ViewerError("a window can be opened from the main thread only; call it there.")
     application = QApplication.instance()
     if application is None:
+        _check_display()
         QGuiApplication.setDesktopFileName(PROGRAM)
         application = QApplication(sys.argv[:1])
         application.setApplicationName(PROGRAM)
         application.setStyle("Fusion")
     return application
+
+
+def _check_display() -> None:
+    """Raise ViewerError where there is no display: Qt would abort the whole process."""
+    unix = sys.platform not in ("darwin", "win32")
+    if unix and not any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))):
+        raise ViewerError(
+            "there is no display to open a window on; set DISPLAY, or draw without one by relpos-viewer render."
+        )
 
 
 def _loop_runs() -> bool:
