@@ -41,17 +41,16 @@ FIGURE_OPTIONS = ("panels", "size", "dpi", "title", "theme")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (the program's own arguments when None) and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # whatever the terminal's encoding can show
     try:
-        status = _dispatch(arguments)
-        sys.stdout.flush()  # a closed pipe is noticed here, not at exit
-        return status
+        return _dispatch(arguments)
     except ViewerError as error:
         _complain(_sentence(error))
         return 2
     except BrokenPipeError:
-        # The reader (`| head`) has seen enough. stdout is replaced so that Python's own flush at exit stays quiet.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return 141  # the reader (`| head`) has seen enough
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -146,7 +145,7 @@ def _render_parser() -> argparse.ArgumentParser:
     figure.add_argument(
         "--dpi", type=_number("--dpi"), metavar="N", help="default: 96 for pixels, 300 on paper"
     )
-    figure.add_argument("--title", metavar="T", help='default: what is drawn; "" for none')
+    figure.add_argument("--title", type=_text, metavar="T", help='default: what is drawn; "" for none')
     figure.add_argument("--theme", choices=("light", "dark"), help="default: light")
     return parser
 
@@ -173,7 +172,7 @@ def _add_document_options(parser: argparse.ArgumentParser) -> None:
     sequence.add_argument(
         "--tokens-from", metavar="FILE", help="tokens to stand beside arrays: a text, a table, a FASTA file"
     )
-    sequence.add_argument("--text", metavar="T", help="a text instead of a file")
+    sequence.add_argument("--text", type=_text, metavar="T", help="a text instead of a file")
     sequence.add_argument("--ids", metavar="1,2,3", help="token numbers instead of a file")
     sequence.add_argument(
         "--tokenizer",
@@ -251,6 +250,14 @@ def _unknown(argument: str, parser: argparse.ArgumentParser) -> str:
         hint = f"did you mean {close[0]}?" if close else f"see {parser.prog} --help."
         return f"unknown option {name}; {hint}"
     return f"“{argument}” is one file too many; give one."
+
+
+def _text(text: str) -> str:
+    """Return UTF-8 as what it is, where the locale made half surrogate pairs of its bytes."""
+    try:
+        return os.fsencode(text).decode("utf-8")
+    except UnicodeError:
+        return text
 
 
 def _whole(name: str, least: int) -> Callable[[str], int]:
@@ -463,16 +470,24 @@ def _domain(parameter: dict[str, Any]) -> str:
         "float": "number",
     }[parameter["kind"]]
     if low is not None and high is not None:
-        return f"{kind}, {low:g} to {high:g}"
+        return f"{kind}, {low:.7g} to {high:.7g}"
     if low is not None:
-        return f"{kind}, at least {low:g}"
-    return kind if high is None else f"{kind}, at most {high:g}"
+        return f"{kind}, at least {low:.7g}"
+    return kind if high is None else f"{kind}, at most {high:.7g}"
 
 
 def _print(text: str) -> None:
-    """Print `text` whatever the terminal's encoding can show."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    print(text.encode(encoding, "backslashreplace").decode(encoding))
+    """Print `text` at once, so that a closed pipe or a full disk is noticed here and not at exit."""
+    if sys.stdout is None:
+        raise ViewerError("standard output is closed; leave it open to read the answer.")
+    try:
+        print(text, flush=True)
+    except OSError as error:
+        # Replaced, so that Python's own flush at exit stays quiet.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise ViewerError(f"standard output cannot be written: {error.strerror}; print elsewhere.") from error
 
 
 RUN: dict[str, Callable[[argparse.Namespace], int]] = {

@@ -84,6 +84,7 @@ def _from_file(options: argparse.Namespace, default: Document) -> Document:
     base = replace(default, source=_typed(options, default.source))
     document = open_document(path, base, answers, options.tokens_from)
     if isinstance(document.source, TextSource):
+        refuse(options, ANSWERS, f"{path.name} is a text")
         return replace(document, source=_typed(options, document.source))  # a session's text too
     refuse(options, TEXT_OPTIONS, f"{path.name} has its own heads")
     return document
@@ -104,8 +105,9 @@ def encoding_spec(text: str) -> EncodingSpec:
     """
     from relpos_viewer.core.encodings import parse_encoding
     from relpos_viewer.document.document import EncodingSpec
+    from relpos_viewer.sources.table_file import read_table_file
 
-    built = parse_encoding(text)
+    built = parse_encoding(text, read_table_file)
     written = {part.partition("=")[0].strip() for part in text.partition(":")[2].split(",")}
     return EncodingSpec(built.name, {name: built.values[name] for name in built.values if name in written})
 
@@ -168,6 +170,10 @@ def figure_options(options: argparse.Namespace, document: Document) -> FigureOpt
         changes["panels"] = parse_panels(options.panels)
     if options.size is not None:
         changes["width"], changes["height"], changes["unit"] = parse_size(options.size)
+    if options.title is not None:
+        from relpos_viewer.sources.text import check_text
+
+        check_text(options.title, "--title")
     for name in ("dpi", "title", "theme"):
         if getattr(options, name) is not None:
             changes[name] = getattr(options, name)

@@ -59,6 +59,7 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, 
 
 
 RENDER = ("render", "-o", "x.png")
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
 
 MISTAKES = [
     # the sequence
@@ -91,12 +92,16 @@ MISTAKES = [
     ((*RENDER, "mask.npy"), ["--mask-true", "masked", "attend"]),
     ((*RENDER, "qk.npz", "--heads", "3"), ["--heads", "qk.npz"]),
     ((*RENDER, "--text", "a", "--column", "token"), ["--column", "file"]),
+    ((*RENDER, "text.txt", "--order", "bhsd"), ["--order", "text.txt is a text"]),
+    ((*RENDER, ""), ["empty"]),
     # attention
     ((*RENDER, "--text", "a", "--encoding", "t6"), ["t6", "did you mean t5"]),
     ((*RENDER, "--text", "a", "--encoding", "t5:num_bucket=8"), ["num_bucket", "did you mean num_buckets"]),
     ((*RENDER, "--text", "a", "--encoding", "t5:num_buckets=few"), ["num_buckets", "few"]),
     ((*RENDER, "--text", "a", "--encoding", "t5:num_buckets"), ["num_buckets", "value"]),
     ((*RENDER, "--text", "a", "--encoding", ""), ["encoding"]),
+    ((*RENDER, "--text", "a", "--encoding", "t5:table=none.npy"), ["none.npy"]),
+    ((*RENDER, "--text", "a", "--title", "a\udcff"), ["--title", "surrogate"]),
     ((*RENDER, "--text", "a", "--scale", "big"), ["--scale", "big"]),
     ((*RENDER, "--text", "a", "--scale", "nan"), ["--scale", "nan"]),
     ((*RENDER, "--text", "a", "--mask", "casual"), ["casual", "did you mean causal"]),
@@ -452,3 +457,42 @@ def test_tokens_of_another_file_stand_beside_arrays_only_as_told(here, capsys) -
     assert json.loads(Path("out.json").read_text())["tokens"] == ["CLS", *"MKTAYIAKQR", "EOS"]
     assert cli.main(["render", "--text", "a", "--tokens-from", "protein.fasta", "-o", "out.json"]) == 2
     assert "--tokens-from has nothing to act on" in capsys.readouterr().err
+
+
+def test_a_table_of_an_encoding_is_read_from_a_file(here) -> None:
+    np.save("bias.npy", np.arange(8 * 4, dtype=np.float32).reshape(8, 4))
+    command = ["render", "--text", "one two three", "--encoding", "t5:table=bias.npy", "-o", "out.npz"]
+    assert cli.main(command) == 0
+    with np.load("out.npz") as numbers:
+        assert numbers["curve"][2, 2] == 2  # δ = 0 lies in bucket 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+def test_a_full_disk_or_a_closed_stream_under_the_answer_is_one_sentence() -> None:
+    for redirection in (">/dev/full", ">&-"):
+        code = f"{sys.executable} -m relpos_viewer encodings {redirection}"
+        done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stderr.startswith("relpos-viewer: standard output"), done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_terminal_that_knows_ascii_alone_reads_help_and_writes_utf8_texts(tmp_path: Path) -> None:
+    poor = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+    def program(*arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "relpos_viewer", *arguments]
+        return subprocess.run(command, capture_output=True, env=poor, check=False)
+
+    assert program("render", "--help").returncode == 0
+    out = tmp_path / "out.json"
+    done = program("render", "--text", "日本 é", "-o", str(out))
+    assert (done.returncode, json.loads(out.read_text("utf-8"))["tokens"]) == (0, ["日", "本", "é"]), (
+        done.stderr
+    )
+
+
+def test_without_a_display_the_window_says_so() -> None:
+    bare = {name: each for name, each in os.environ.items() if name not in DISPLAYS}
+    command = [sys.executable, "-m", "relpos_viewer", "--text", "a"]
+    done = subprocess.run(command, capture_output=True, text=True, env=bare, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "there is no display" in done.stderr
