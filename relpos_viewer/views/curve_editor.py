@@ -425,11 +425,13 @@ class CurveEditor(QFrame):
             self.reset_selection()
 
     def copy_values(self) -> None:
-        """Put the selected part of the shown head's curve on the clipboard, all of it when nothing is selected."""
+        """Put the selected range of the shown head's curve on the clipboard, all of it when there is no range."""
         if self._curves is None:
             return
         middle = self._curves.n - 1
         low, high = self.selection or (-middle, middle)
+        if low == high:  # every drag and click leaves a point selected, and nobody means a table of one line
+            low, high = -middle, middle
         total = (self._curves.family + self._edit)[self._curves.head, low + middle : high + middle + 1]
         known = np.isfinite(total)
         QGuiApplication.clipboard().setText(write_table(np.arange(low, high + 1)[known], total[known]))

@@ -295,9 +295,12 @@ class CurvePlot(pg.GraphicsView):
             (self.moved if held else self.released).emit(pointer)
             self._button = self._button if held else None
         else:
-            inside = self._region(position) == "plot"
-            self.viewport().setCursor(self._cursor if inside else Qt.CursorShape.ArrowCursor)
-            self.hovered.emit(pointer if inside else None)
+            self._tell_hovered(pointer, position)
+
+    def _tell_hovered(self, pointer: Pointer, position: QPointF) -> None:
+        inside = self._region(position) == "plot"
+        self.viewport().setCursor(self._cursor if inside else Qt.CursorShape.ArrowCursor)
+        self.hovered.emit(pointer if inside else None)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End what the button began."""
@@ -309,7 +312,9 @@ class CurvePlot(pg.GraphicsView):
             return
         self._button = None
         if event.button() == Qt.MouseButton.LeftButton:
-            self.released.emit(self.pointer(position, event.modifiers()))
+            pointer = self.pointer(position, event.modifiers())
+            self.released.emit(pointer)
+            self._tell_hovered(pointer, position)  # which may be far from where the button went down
         elif self._pan_from is not None:
             way = position - self._pan_from[0]
             self._pan_from = None

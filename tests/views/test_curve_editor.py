@@ -799,6 +799,21 @@ def test_a_curve_goes_through_the_clipboard(editor, log):
     assert not log.commits[0][1][:, 6:].any()
 
 
+def test_a_selected_point_is_no_range_to_copy(editor):
+    drag(editor.plot, point(editor, -3), point(editor, -3, -20))
+    assert editor.selection == (-3, -3)
+    editor.copy_values()
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 17
+
+
+def test_after_a_stroke_the_mark_is_where_the_pointer_is(editor, log):
+    editor.tool = "freehand"
+    hover(editor.plot, point(editor, -7))
+    drag(editor.plot, point(editor, -7), point(editor, -2))
+    assert log.offsets[-1] == -2
+    assert editor.plot.item.marks.focus == -2
+
+
 def test_a_clipboard_without_numbers_is_refused_in_a_sentence(editor, log):
     refused = []
     editor.refused.connect(refused.append)
