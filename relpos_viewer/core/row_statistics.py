@@ -22,8 +22,8 @@ from relpos_viewer.core.visibility import Visibility
 
 # A block of 128 × 2,048 float32 scores is 1 MB: it stays in the cache of one core from the product to the sum.
 ROWS, COLS = 128, 2048
-# Rows of a block along a band of diagonals: the block is as wide as the band and these rows together.
-BAND_ROWS = 64
+# Rows of a block along a band of diagonals: the block is as wide as the band, these rows and two pixels together.
+BAND_ROWS = 128
 # Where a row's own maximum has left its bins by this factor, float32 begins to lose the rest: e^−57.
 FAINT = 1e-25
 # Sums relative to a maximum that has risen by more than this would leave float32 (e^88).
@@ -152,14 +152,22 @@ class Scan:
             for run in runs:
                 inside = [band for band in bands if run[0] <= band.offsets[0] < run[1]]
                 self._along(stats, rows, run, curve, inside)
-            a, b = rows
-            stats.rest[a:b] = stats.sums[a:b].sum(1)
-            # The row's maximum has gone: what is left is summed again relative to its own.
-            top = stats.peaks[a:b].amax(1)  # [rows]
-            if bool(((stats.rest[a:b] < FAINT) & (top > -math.inf)).any()):
-                self._rows(stats, rows, curve, None)
+
+        def total(rows: Span) -> None:
+            torch.sum(stats.sums[slice(*rows)], 1, out=stats.rest[slice(*rows)])
+
+        def again(rows: Span) -> None:
+            self._rows(stats, rows, curve, None)
 
         self.crew.run(job, parts(self.terms.n_query, BAND_ROWS), cancel)
+        self.crew.run(total, parts(self.terms.n_query, 1024), cancel)
+        # Where the row's maximum has gone, what is left is summed again relative to its own.
+        faint = (stats.rest < FAINT).nonzero()[:, 0]  # [row]
+        if len(faint):
+            faint = faint[stats.peaks[faint].amax(1) > -math.inf]
+        blocks = torch.unique(faint // ROWS).tolist()
+        n = self.terms.n_query
+        self.crew.run(again, [(a * ROWS, min((a + 1) * ROWS, n)) for a in blocks], cancel)
 
     def largest(self, rows: Span, cols: Span, curve: Tensor) -> Tensor:
         """Return the largest visible score of each row inside cols, [rows]; −inf where there is none."""
@@ -178,12 +186,7 @@ class Scan:
         peaks = torch.full((height, bins), -math.inf, **new)  # [rows turned round, bin]
         sums = torch.zeros((height, bins), **new)  # [rows turned round, bin]
         shifts: list[tuple[Span, Tensor]] = []
-        low, high = self.visibility.span(rows)
-        step = max(COLS * bins // self.terms.n_key, 1)  # bins a chunk
-        for x in range(0, bins, step):
-            part = (x, min(x + step, bins))
-            if self.edges[part[1]] <= low or self.edges[part[0]] >= high:
-                continue
+        for part in self._chunks(rows):
             block = self._scores(rows, part, curve, seen, ())
             edges = self.edges[part[0] : part[1] + 1] - self.edges[part[0]]
             top = reduce_columns(block, edges, "amax")  # [rows, part]
@@ -202,6 +205,20 @@ class Scan:
         stats.peaks[a:b], stats.sums[a:b] = peaks.flip(0), sums.flip(0)
         stats.shift[a:b] = whole[:, 0].flip(0)
         stats.rest[a:b] = stats.sums[a:b].sum(1)
+
+    def _chunks(self, rows: Span) -> list[Span]:
+        """Return the runs of bins that a block of rows is computed in; those that it sees whole are kept apart."""
+        low, high = self.visibility.span(rows)
+        step = max(COLS * (len(self.edges) - 1) // self.terms.n_key, 1)
+        if low == high:
+            return []
+        first = int(np.searchsorted(self.edges, low, side="right")) - 1
+        stop = int(np.searchsorted(self.edges, high, side="left"))
+        inner = self.visibility.seen_by_all(rows)
+        x0 = min(max(int(np.searchsorted(self.edges, inner[0], side="left")), first), stop)
+        x1 = min(max(int(np.searchsorted(self.edges, inner[1], side="right")) - 1, x0), stop)
+        runs = ((first, x0), (x0, x1), (x1, stop))
+        return [(x, min(x + step, b)) for a, b in runs for x in range(a, b, step)]
 
     def _along(
         self, stats: RowStatistics, rows: Span, run: Span, curve: Tensor, bands: Sequence[Band]
@@ -241,7 +258,8 @@ class Scan:
         block = memory.as_strided((height, d - c), (pitch, 1))
         low, high = self.visibility.span(rows)
         low, high = max(low, c), min(high, d)
-        block[:, : low - c], block[:, high - c :] = -math.inf, -math.inf
+        if (low, high) != (c, d):
+            block[:, : low - c], block[:, high - c :] = -math.inf, -math.inf
         live = block[:, low - c : high - c]  # [rows, low:high]
         hidden = self.visibility.block(rows, (low, high), self.terms.device)
         hidden = None if hidden is None else ~hidden.flip(0)  # [rows, low:high]
@@ -303,7 +321,7 @@ class _Extents:
         )
         free.fill_(math.inf)
         low = diagonals(memory, block).amin(0)  # [offset]
-        if not whole or not bool((high.isfinite() & low.isfinite()).all()):
+        if not whole or not math.isfinite(float((high - low).sum())):
             # −inf marks hidden cells, and scores may be infinite or NaN themselves: none of these counts.
             kept = block.clone()
             odd = ~kept.isfinite()

@@ -32,7 +32,7 @@ from relpos_viewer.core.pooling import REDUCTIONS, Span, block_edges, pixel_shap
 from relpos_viewer.core.row_statistics import COLS, ROWS, RowStatistics, Scan, Writer
 from relpos_viewer.core.score_cells import ScoreCells
 from relpos_viewer.core.score_samples import chosen, chosen_normaliser, curve_at
-from relpos_viewer.core.score_tiles import curve_sums, pooled, term_sums
+from relpos_viewer.core.score_tiles import EditSums, pooled, term_sums
 from relpos_viewer.core.visibility import BlockMask, Visibility
 
 FieldStage = Literal["content", "positional", "scores", "weights", "content weights", "positional weights"]
@@ -47,8 +47,8 @@ FIELD_STAGES: tuple[FieldStage, ...] = (
 
 # Viewports whose sums of terms are kept: the whole matrix, and where one was last.
 KEPT_VIEWPORTS = 4
-# Scores that a preview computes at most: some 60 ms on one core.
-PREVIEW_CELLS = 1 << 24
+# Scores that a preview computes at most: some 30 ms on one core.
+PREVIEW_CELLS = 1 << 23
 
 
 @dataclass(eq=False)
@@ -59,6 +59,7 @@ class _Viewport:
     cols: np.ndarray
     counts: np.ndarray
     sums: dict[str, Tensor] = field(default_factory=dict)
+    edit: EditSums | None = None
 
     @property
     def shown(self) -> np.ndarray:
@@ -523,22 +524,9 @@ class ScoreField:
 
     def _edit_sums(self, one: _Head, view: _Viewport, cancel: CancelLike) -> np.ndarray:
         """Return Σ Δ(δ) over the visible cells of each pixel, float64 [h, w]."""
-        whole = view.counts == np.outer(np.diff(view.rows), np.diff(view.cols))
-        some = ~whole & view.shown
-        finite = bool(one.curve.isfinite().all())
-
-        def write(rows: CellSpan, cols: CellSpan, out: Tensor) -> Tensor:
-            return out.copy_(curve_on(one.curve, one.terms.start, rows, cols))
-
-        if not finite:
-            return self._pooled(one, write, view, "mean", cancel)
-        sums = np.where(whole, curve_sums(one.curve, one.terms.start, view.rows, view.cols), 0)
-        if some.any():
-            cells = pooled(
-                write, one.visibility, view.rows, view.cols, "mean", self._crew, one.curve, cancel, some
-            )
-            sums = np.where(some, cells.cpu().numpy(), sums)
-        return sums
+        if view.edit is None:
+            view.edit = EditSums(one.terms, one.visibility, view.rows, view.cols, view.counts, self._crew)
+        return view.edit.of(one.curve, cancel)
 
     def _weight_pixels(
         self, one: _Head, stage: str, view: _Viewport, reduce: str, cancel: CancelLike

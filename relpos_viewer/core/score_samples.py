@@ -57,9 +57,13 @@ def chosen_normaliser(
         logs = []
         for a, b in parts(terms.n_key, KEYS):
             keys = np.arange(a, b)
-            scores = chosen(terms, "base", some, keys) + curve_at(curve, terms, some, keys)  # [rows, keys]
-            hidden = torch.from_numpy(~visibility.grid(some, keys)).to(scores.device)
-            logs.append(scores.masked_fill_(hidden, -math.inf).logsumexp(1))  # [rows]
+            scores = _chosen_rows(terms, curve, some, (a, b))  # [rows, keys]
+            seen = visibility.grid(some, keys)
+            if not seen.all():
+                scores.masked_fill_(torch.from_numpy(~seen).to(scores.device), -math.inf)
+            top = scores.amax(1, keepdim=True)  # [rows, 1]
+            top = torch.where(top == -math.inf, 0.0, top)
+            logs.append(scores.sub_(top).exp_().sum(1).log() + top[:, 0])  # [rows]
         log = torch.stack(logs).logsumexp(0)  # [rows]
         empty = log == -math.inf
         reference[part[0] : part[1]] = log.masked_fill(empty, 0.0)
@@ -67,6 +71,23 @@ def chosen_normaliser(
 
     crew.run(job, parts(len(queries), 16))
     return Normaliser(reference, inverse)
+
+
+def _chosen_rows(terms: HeadTerms, curve: Tensor, queries: np.ndarray, cols: tuple[int, int]) -> Tensor:
+    """Return the scores of chosen rows under the edit `curve` over a run of keys, [rows, cols]."""
+    if terms.q is None or terms.k is None or not terms.own_is_toeplitz:
+        keys = np.arange(*cols)
+        scores = chosen(terms, "base", queries, keys)
+        total = curve
+    else:
+        turned = torch.from_numpy(terms.n_query - 1 - queries).to(terms.device)  # [rows]
+        scores = terms.q[turned] @ terms.k[cols[0] : cols[1]].t()  # [rows, cols]
+        assert terms.curve is not None
+        total = terms.curve + curve  # [2·key−1]
+    for row, query in enumerate(queries.tolist()):
+        first = cols[0] - query - terms.start + terms.n_key - 1
+        scores[row] += total[first : first + cols[1] - cols[0]]
+    return scores
 
 
 def _row_by_row(terms: HeadTerms, stage: str, queries: np.ndarray, keys: np.ndarray) -> Tensor:

@@ -8,9 +8,12 @@ from torch import Tensor
 
 from relpos_viewer.core.bins import reduce_columns, reduce_rows
 from relpos_viewer.core.crew import CancelLike, Crew
-from relpos_viewer.core.head_terms import HeadTerms, Span
+from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on
 from relpos_viewer.core.row_statistics import COLS, ROWS, Writer
 from relpos_viewer.core.visibility import Visibility
+
+# Most numbers in the counts by offset of pixels that are visible in part.
+LARGEST_HISTOGRAM = 1 << 23
 
 
 def pooled(
@@ -66,7 +69,8 @@ def pooled(
         if low >= high:
             return
         block = crew.scratch("tile", (span[1] - span[0]) * (d - c), like.dtype).view(span[1] - span[0], d - c)
-        block[:, : low - c], block[:, high - c :] = 0, 0
+        if (low, high) != (c, d):
+            block[:, : low - c], block[:, high - c :] = 0, 0
         live = block[:, low - c : high - c]  # [rows turned round, low:high]
         write(span, (low, high), live)
         seen = visibility.block(span, (low, high), like.device)
@@ -111,6 +115,56 @@ def curve_sums(curve: Tensor, query_start: int, rows: np.ndarray, cols: np.ndarr
     return at(q0, k1) - at(q1, k1) - at(q0, k0) + at(q1, k0)
 
 
+class EditSums:
+    """Sums of a curve over the visible cells of each pixel of one viewport, as often as the curve changes."""
+
+    def __init__(
+        self,
+        terms: HeadTerms,
+        visibility: Visibility,
+        rows: np.ndarray,
+        cols: np.ndarray,
+        counts: np.ndarray,
+        crew: Crew,
+    ) -> None:
+        self._terms, self._visibility, self._crew = terms, visibility, crew
+        self._rows, self._cols = rows, cols
+        by_offset = visibility.offset_counts()  # [2·key−1]
+        self._offsets = by_offset > 0 if visibility.offsets_alone(by_offset) else None
+        self._whole = counts == np.outer(np.diff(rows), np.diff(cols))  # [h, w]
+        self._some = ~self._whole & (counts > 0)  # [h, w]
+        self._histograms = None
+        pixels = np.argwhere(self._some)
+        width = int(np.diff(rows).max() + np.diff(cols).max())
+        if self._offsets is None and len(pixels) * width <= LARGEST_HISTOGRAM:
+            self._histograms = visibility.histograms(rows, cols, pixels)
+
+    def of(self, curve: Tensor, cancel: CancelLike) -> np.ndarray:
+        """Return Σ curve[δ] over the visible cells of each pixel, float64 [h, w]; curve is [2·key−1]."""
+        rows, cols, start = self._rows, self._cols, self._terms.start
+        if self._offsets is not None:
+            curve = torch.where(torch.from_numpy(self._offsets).to(curve.device), curve, 0.0)
+
+        def write(span: Span, part: Span, out: Tensor) -> Tensor:
+            return out.copy_(curve_on(curve, start, span, part))
+
+        if not bool(curve.isfinite().all()):  # an infinity belongs to its own pixels only
+            cells = pooled(write, self._visibility, rows, cols, "mean", self._crew, curve, cancel)
+            return cells.cpu().numpy()
+        sums = curve_sums(curve, start, rows, cols)  # [h, w]
+        if self._offsets is not None or not self._some.any():
+            return np.where(self._whole | self._some, sums, 0)
+        sums[~self._whole] = 0
+        if self._histograms is not None:
+            lowest, counts = self._histograms
+            place = lowest[:, None] + np.arange(counts.shape[1]) + self._terms.n_key - 1  # [pixel, offset]
+            values = curve.double().cpu().numpy()[np.clip(place, 0, len(curve) - 1)]
+            sums[self._some] = (values * counts).sum(1)
+            return sums
+        cells = pooled(write, self._visibility, rows, cols, "mean", self._crew, curve, cancel, self._some)
+        return np.where(self._some, cells.cpu().numpy(), sums)
+
+
 def product_sums(q_turned: Tensor, k: Tensor, rows: np.ndarray, cols: np.ndarray) -> Tensor:
     """Return Σ q·k over each pixel, float64 [h, w]: the product of sums, as the product is linear in both.
 
@@ -145,6 +199,10 @@ def term_sums(
     write = terms.content if stage == "content" else terms.own
     areas = np.outer(np.diff(rows), np.diff(cols))  # [h, w]
     whole = counts == areas
+    if stage == "own" and terms.own_is_toeplitz:
+        assert terms.curve is not None
+        sums = EditSums(terms, visibility, rows, cols, counts, crew).of(terms.curve, cancel)
+        return torch.from_numpy(sums).to(terms.device)
     total = _whole_sums(terms, stage, rows, cols)
     if total is None:
         return pooled(write, visibility, rows, cols, "mean", crew, like, cancel)
@@ -162,10 +220,6 @@ def _whole_sums(terms: HeadTerms, stage: str, rows: np.ndarray, cols: np.ndarray
         return None if terms.q is None else _finite(product_sums(terms.q, terms.k, rows, cols))  # type: ignore[arg-type]
     if terms.inputs.bias is not None:
         return None
-    if terms.curve is not None:
-        if not bool(terms.curve.isfinite().all()):
-            return None
-        return torch.from_numpy(curve_sums(terms.curve, terms.start, rows, cols)).to(terms.device)
     if terms.turned is not None:
         assert terms.q is not None and terms.k is not None
         both = product_sums(*terms.turned, rows, cols)

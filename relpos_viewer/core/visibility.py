@@ -80,6 +80,10 @@ class Visibility:
             return 0, 0
         return int(first[seeing].min()), int(stop[seeing].max())
 
+    def seen_by_all(self, rows: Span) -> Span:
+        """Return the run of keys that all queries of a block see, but for what an array hides; may be empty."""
+        return int(self.first[rows[0] : rows[1]].max()), int(self.stop[rows[0] : rows[1]].min())
+
     def block(self, rows: Span, cols: Span, device: torch.device | str = "cpu") -> Tensor | None:
         """Return the visible cells of a block, bool [rows, cols]; None when all of them are."""
         first, stop = self.first[rows[0] : rows[1]], self.stop[rows[0] : rows[1]]  # [rows] each
@@ -150,6 +154,43 @@ class Visibility:
             row = slice(n - 1 - int(place[query]), 2 * n - 1 - int(place[query]))
             counts[row] += 1 if seen is None else seen[0].cpu().numpy()
         return counts
+
+    def offsets_alone(self, counts: np.ndarray) -> bool:
+        """Return whether a cell's offset alone says if it is visible, given `offset_counts`."""
+        start = self.n_key - self.n_query
+        offsets = np.arange(-(self.n_key - 1), self.n_key)  # [2·key−1]
+        first, stop = np.maximum(-offsets - start, 0), np.minimum(self.n_key - offsets - start, self.n_query)
+        return bool(((counts == 0) | (counts == np.maximum(stop - first, 0))).all())
+
+    def histograms(
+        self, row_edges: np.ndarray, col_edges: np.ndarray, pixels: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray] | None:
+        """Count the visible cells of some pixels by offset.
+
+        Args:
+            row_edges, col_edges: int64 edges of the pixels, in cells.
+            pixels: int64 [pixel, 2], (row, column) of each.
+
+        Returns:
+            int64 [pixel], the smallest offset of each, and int64 [pixel, offset] counts from there on; None for a
+            mask that has to be asked cell by cell.
+        """
+        if self._cells is not None:
+            return None
+        y, x = pixels[:, 0], pixels[:, 1]
+        tall, wide = int(np.diff(row_edges).max()), int(np.diff(col_edges).max())
+        a, b, c, d = row_edges[y], row_edges[y + 1], col_edges[x], col_edges[x + 1]  # [pixel] each
+        lowest = c - (b - 1 + self.n_key - self.n_query)  # [pixel]
+        ends = np.zeros((len(pixels), tall + wide + 1), np.int64)  # a row's visible offsets are one run
+        place = np.arange(len(pixels))
+        for step in range(tall):
+            query = np.minimum(a + step, b - 1)
+            low, high = np.maximum(self.first[query], c), np.minimum(self.stop[query], d)
+            seeing = (high > low) & (a + step < b)
+            shift = query + self.n_key - self.n_query + lowest
+            ends[place[seeing], (low - shift)[seeing]] += 1
+            ends[place[seeing], (high - shift)[seeing]] -= 1
+        return lowest, ends.cumsum(1)[:, :-1]
 
     def rows_that_see(self) -> np.ndarray:
         """Return which queries see a key at all, bool [query]."""
