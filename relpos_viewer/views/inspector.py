@@ -73,14 +73,16 @@ class Inspector(QFrame):
 
     # What is shown
 
-    def set_family(self, title: str, buckets: np.ndarray | None = None) -> None:
-        """Name the position term of the cells that are shown from now on.
+    def set_terms(self, content: str, family: str, buckets: np.ndarray | None = None) -> None:
+        """Name the terms of the cells that are shown from now on.
 
         Args:
-            title: the family's title, such as "T5 log buckets".
+            content: what content is, such as "q·k / √d".
+            family: the encoding's title, such as "T5 log buckets".
             buckets: int64 [2·key − 1] group of each offset, or None.
         """
-        self._family, self._buckets = title, buckets
+        self._content[0].setText(f"content: {content}")
+        self._family, self._buckets = family, buckets
 
     def set_cell(
         self, cell: CellValues | None, labels: tuple[str, ...] = (), row: LineValues | None = None
@@ -163,7 +165,7 @@ class Inspector(QFrame):
         lines.setSpacing(LINE_GAP)
         self._lines: list[tuple[ElidedLabel, QLabel]] = []
         for name, strong in (
-            ("content q·k/√d", False),
+            ("content", False),
             ("position", False),
             ("position: your edit", False),
             ("score", True),

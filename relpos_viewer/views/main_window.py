@@ -227,9 +227,9 @@ class MainWindow(QMainWindow):
         document = frame.document
         # Another source of the same text has the same inputs, and yet it is another document with its own edit.
         new_sequence = before is None or before.document.source is not document.source
-        if new_sequence or before.document.encoding is not document.encoding:
-            self.equation.set_formulas(_formulas(frame))
-            self.inspector.set_family(frame.encoding.title, frame.curves.buckets)
+        formulas = _formulas(frame)
+        self.equation.set_formulas(formulas)
+        self.inspector.set_terms(formulas["content"], frame.encoding.title, frame.curves.buckets)
         if new_sequence:
             self.sequence.set_tokens(frame.inputs.tokens)
             self.top.set_document(self.session.document, frame.inputs.heads)

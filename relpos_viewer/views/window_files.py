@@ -370,7 +370,9 @@ class WindowFiles(QObject):
             return
         layout = window.session.document.view.layout
         panels = (layout,) if layout not in ("row", "grid") else FigureOptions().panels
-        self._copy_figure(FigureOptions(panels=panels, theme="light"))
+        # As sharp as on this screen, and never smaller than a figure's usual width.
+        pixels = window.equation.width() * window.devicePixelRatioF()
+        self._copy_figure(FigureOptions(panels=panels, width=max(round(pixels), 1600), theme="light"))
 
     @Slot(object)
     def _copy_figure(self, options: FigureOptions) -> None:

@@ -61,6 +61,7 @@ def row(n: int = 8, **changed: np.ndarray) -> LineValues:
 def inspector(qtbot) -> Inspector:
     inspector = Inspector()
     qtbot.addWidget(inspector)
+    inspector.set_terms("q·k / √d", "T5 log buckets")
     inspector.resize(330, 420)
     inspector.show()
     return inspector
@@ -86,13 +87,13 @@ def test_fewer_queries_than_keys_are_named_by_their_place_in_the_sequence(inspec
 
 
 CASES = [
-    ("plain", {}, {"content q·k/√d": "+1.2", "score": "−0.3", "weight": "0.0412"}),
+    ("plain", {}, {"content: q·k / √d": "+1.2", "score": "−0.3", "weight": "0.0412"}),
     ("small weight", {"weight": 1 / 512}, {"weight": "0.00195"}),
     ("underflow", {"weight": 0.0, "log_weight": -200.0}, {"weight": "0", "log₁₀ weight": "−86.86"}),
     ("masked", {"weight": 0.0, "visible": False}, {"weight": "masked", "log₁₀ weight": "–"}),
     ("no key", {"weight": 0.0, "visible": False, "row_sees_a_key": False}, {"weight": "no visible key"}),
-    ("nan", {"content": np.nan, "weight": np.nan}, {"content q·k/√d": "NaN", "weight": "NaN: not a number"}),
-    ("infinite", {"content": -np.inf, "score": -np.inf}, {"content q·k/√d": "−∞", "score": "−∞"}),
+    ("nan", {"content": np.nan, "weight": np.nan}, {"content: q·k / √d": "NaN", "weight": "NaN: not a number"}),
+    ("infinite", {"content": -np.inf, "score": -np.inf}, {"content: q·k / √d": "−∞", "score": "−∞"}),
     (
         "edited",
         {"edit": 7.5, "weight": 0.796, "before_weight": 0.014},
@@ -139,7 +140,7 @@ def test_the_first_edit_asks_for_no_more_room(inspector):
     ],
 )
 def test_the_position_term_bears_its_familys_name_and_bucket(inspector, title, buckets, name):
-    inspector.set_family(title, buckets)
+    inspector.set_terms("q·k / √d", title, buckets)
     inspector.set_cell(cell(), LABELS)
     assert name in lines(inspector)
 
@@ -158,7 +159,7 @@ def test_right_to_left_tokens_leave_no_control_marks_in_the_copied_text(inspecto
 def test_it_fits_its_width_with_long_tokens_and_numbers(inspector, width, theme):
     inspector.resize(width, 420)
     inspector.set_theme(theme)
-    inspector.set_family("A family with a rather long title of its own")
+    inspector.set_terms("q·k / √d", "A family with a rather long title of its own")
     small = cell(edit=-1.234e-7, weight=1.2345e-22, before_weight=9.876e-21)
     inspector.set_cell(small, ("x" * 90,) * 8, row())
     assert inspector.minimumSizeHint().width() <= 260
