@@ -83,6 +83,7 @@ class MessageBar(QFrame):
         self._paint()
 
     def _show(self, sentence: str, *, error: bool) -> None:
+        sentence = as_sentence(sentence)
         self._error = error
         self._text.setText(sentence)
         self.setAccessibleDescription(sentence)
@@ -102,3 +103,12 @@ class MessageBar(QFrame):
     def _on_close(self) -> None:
         self.dismiss()
         self.closed.emit()
+
+
+def as_sentence(text: str) -> str:
+    """Return `text` with a capital, unless it begins with a name: "q has …", "num_buckets must …", "a.npz is …".
+
+    The core's messages follow "relpos-viewer:" on the command line and begin in lower case.
+    """
+    word = text.split(" ", 1)[0]
+    return text[0].upper() + text[1:] if len(word) > 1 and word.isalpha() and word.islower() else text

@@ -241,6 +241,15 @@ def test_rope_is_the_textbook_sum_over_pairs(layout: str) -> None:
             assert float(scores[i, j]) == pytest.approx(0.7 * total, abs=1e-12)
 
 
+@pytest.mark.parametrize(("n_query", "n_key"), [(40, 40), (3, 40), (1, 7)])
+def test_rope_adds_nothing_at_all_to_a_token_and_itself(n_query: int, n_key: int) -> None:
+    q, k = random_inputs(n_query, n_key)
+    positional = attention(q.float(), k.float(), encoding="rope").positional
+    for i in range(n_query):
+        assert not positional[:, i, i + n_key - n_query].any()
+    assert n_key == 7 or positional[:, -1, 0].all()
+
+
 def test_interleaved_rope_is_half_rope_of_permuted_dimensions() -> None:
     q, k = random_inputs(7, 7)
     order = torch.tensor([0, 2, 4, 6, 1, 3, 5, 7])

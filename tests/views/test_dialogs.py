@@ -315,6 +315,22 @@ def test_an_error_stays_and_a_note_leaves_by_itself(bar, qtbot, monkeypatch):
     assert NOTE_SHORTEST >= 4000
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("there is no text; type one.", "There is no text; type one."),
+        ("q has shape [3].", "q has shape [3]."),
+        ("num_buckets must be even.", "num_buckets must be even."),
+        ("a.npz does not exist.", "a.npz does not exist."),
+        ("“x” is not a number.", "“x” is not a number."),
+        ("", ""),
+    ],
+)
+def test_a_message_begins_like_a_sentence_unless_it_begins_with_a_name(bar, said, shown):
+    bar.show_error(said)
+    assert bar.text() == shown
+
+
 def test_a_note_never_takes_the_place_of_an_error_but_an_error_does(bar):
     bar.show_note("first")
     bar.show_error("second")

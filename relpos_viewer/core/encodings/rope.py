@@ -90,4 +90,7 @@ class Rope(Encoding):
         start = inputs.query_start
         turned_q = self.rotate(q, torch.arange(*rows, device=q.device) + start)  # [head, rows, d]
         turned_k = self.rotate(k, torch.arange(*cols, device=k.device))  # [head, cols, d]
-        return turned_q @ turned_k.mT * scale - q @ k.mT * scale  # [head, rows, cols]
+        positional = turned_q @ turned_k.mT * scale - q @ k.mT * scale  # [head, rows, cols]
+        # At δ = 0 nothing turns; the two products differ there by rounding alone.
+        positional.diagonal(start + rows[0] - cols[0], dim1=-2, dim2=-1).zero_()
+        return positional
