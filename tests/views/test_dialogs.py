@@ -332,15 +332,15 @@ def test_a_message_begins_like_a_sentence_unless_it_begins_with_a_name(bar, said
 
 
 def test_a_note_never_takes_the_place_of_an_error_but_an_error_does(bar):
-    bar.show_note("first")
-    bar.show_error("second")
-    bar.show_note("third")
-    assert (bar.text(), bar.is_error) == ("second", True)
-    bar.show_error("fourth")
-    assert bar.text() == "fourth"
+    bar.show_note("First.")
+    bar.show_error("Second.")
+    bar.show_note("Third.")
+    assert (bar.text(), bar.is_error) == ("Second.", True)
+    bar.show_error("Fourth.")
+    assert bar.text() == "Fourth."
     bar.dismiss()
-    bar.show_note("fifth")
-    assert (bar.text(), bar.is_error) == ("fifth", False)
+    bar.show_note("Fifth.")
+    assert (bar.text(), bar.is_error) == ("Fifth.", False)
     bar.dismiss()
 
 
