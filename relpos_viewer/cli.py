@@ -370,7 +370,7 @@ def _render(options: argparse.Namespace) -> int:
 def _info(options: argparse.Namespace) -> int:
     from relpos_viewer.sources.files import describe
 
-    about = describe(options.file)
+    about = describe(options.file, column=options.column)
     about |= _about_session(options.file) if about["kind"] == "session" else _about_sequence(options)
     text = json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False)
     # Shapes on one line.

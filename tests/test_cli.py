@@ -496,3 +496,10 @@ def test_without_a_display_the_window_says_so() -> None:
     command = [sys.executable, "-m", "relpos_viewer", "--text", "a"]
     done = subprocess.run(command, capture_output=True, text=True, env=bare, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "there is no display" in done.stderr
+
+
+def test_info_takes_the_column_that_it_asks_for(here, capsys) -> None:
+    Path("two.csv").write_text("a,b\nc,d\n")
+    assert run(capsys, "info", "two.csv")[0] == 2
+    status, out, _ = run(capsys, "info", "two.csv", "--column", "2")
+    assert (status, json.loads(out)["tokens"]) == (0, 2)

@@ -143,17 +143,21 @@ def attach_tokens(loaded: Loaded, tokens: Tokens, *, labels: str | None = None) 
     return _settled(replace(loaded, tokens=tokens, arrays=arrays, notes=notes))
 
 
-def describe(path: str | Path) -> dict[str, object]:
+def describe(path: str | Path, *, column: str | None = None) -> dict[str, object]:
     """Return what a file holds before anything is asked, as plain values for JSON. Any thread.
 
     Keys: file, kind ("text", "tokens", "arrays", "session"), characters, tokens (their number), arrays (name →
     shape, dtype as stored, and where it holds any the count of values that are not finite), notes.
 
+    Args:
+        path: the file.
+        column: of a table's tokens, as in `load`.
+
     Raises:
         ViewerError: as `load`; Question only for the column of a table.
     """
     path = Path(path)
-    contents = _guarded(path, lambda: _read(path, Choices()))
+    contents = _guarded(path, lambda: _read(path, Choices(column=column)))
     if contents is None:
         return {"file": path.name, "kind": "session"}
     about: dict[str, object] = {"file": path.name, "kind": "arrays" if contents.arrays else "tokens"}
