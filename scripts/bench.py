@@ -225,7 +225,7 @@ def exactness(device: torch.device, n: int, edits: int) -> dict[str, Any]:
             log = exact.scores[0].masked_fill(~exact.visible[0], -math.inf).logsumexp(-1).numpy()
             difference = np.abs(field.log_normalisers() - log)[np.isfinite(log)]
             worst_log = max(worst_log, float(difference.max()))
-    m = min(n, 512)
+    m = min(n, 1024)  # long enough for diagonals to be held apart
     field = ScoreField(q[:, :m], k[:, :m], encoding="alibi", mask="causal", device=device, display=(64, 64))
     field.prepare()
     for step in range(edits):
