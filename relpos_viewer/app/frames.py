@@ -80,7 +80,10 @@ class FrameRequest:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """One finished picture, with the field that answers questions about its cells."""
+    """One finished picture, with the field that answers questions about its cells.
+
+    `problem` says why the document's source cannot be shown; inputs are then those of the last one that could.
+    """
 
     document: Document
     inputs: AttentionInputs
@@ -92,6 +95,7 @@ class Frame:
     notes: tuple[str, ...]
     seconds: float
     device: str
+    problem: str = ""
 
     @property
     def n_query(self) -> int:
@@ -113,7 +117,8 @@ class _Memo:
 
     def get(self, key: tuple[Any, ...], make: Any) -> Any:
         if not same(key, self.key):
-            self.value = None  # let go of the old matrices before the new ones are made
+            # Let go of the old matrices before the new ones are made, and of their key: making may fail.
+            self.key, self.value = (), None
             self.value = make()
             self.key = key
         return self.value
@@ -151,9 +156,7 @@ class FrameMaker:
     def _make(self, request: FrameRequest, cancel: Cancel, device: str, notes: tuple[str, ...]) -> Frame:
         began = time.perf_counter()
         document = request.document
-        inputs: AttentionInputs = self._inputs.get(
-            (document.source, device), lambda: _inputs(document, device)
-        )
+        inputs, problem = self._read(document, device)
         cancel.check()
         encoding = document.encoding.build()
         head = document.head
@@ -190,7 +193,22 @@ class FrameMaker:
             notes=(*inputs.notes, *notes),
             seconds=time.perf_counter() - began,
             device=device,
+            problem=problem,
         )
+
+    def _read(self, document: Document, device: str) -> tuple[AttentionInputs, str]:
+        """The inputs of the document's source, or else the last ones and why: so everything else stays live."""
+        last: tuple[AttentionInputs, str] | None = self._inputs.value
+
+        def read() -> tuple[AttentionInputs, str]:
+            try:
+                return _inputs(document, device), ""
+            except ViewerError as error:
+                if last is None:
+                    raise
+                return last[0].to(device), str(error)
+
+        return self._inputs.get((document.source, device), read)
 
 
 def _inputs(document: Document, device: str) -> AttentionInputs:

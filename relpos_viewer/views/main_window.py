@@ -182,7 +182,8 @@ class MainWindow(QMainWindow):
     # From the document to the picture
 
     def _on_document(self, new: Document, old: Document) -> None:
-        if self.message.is_error and not new.same_but_view(old):
+        stands = self.frame is not None and self.frame.problem and new.source is old.source
+        if self.message.is_error and not stands and not new.same_but_view(old):
             self.message.dismiss()  # what was wrong is being mended
         if new.source is not old.source:
             self._pinned = None
@@ -245,6 +246,8 @@ class MainWindow(QMainWindow):
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
+            if frame.problem:
+                self.say_error(frame.problem)
         self._show_row()
         self._show_state()
         if not self.runner.is_busy and not self.history.is_previewing:

@@ -164,6 +164,31 @@ def test_too_many_tokens_are_refused_in_a_sentence() -> None:
         frame(document(source=TextSource("a " * (LARGEST + 1))))
 
 
+def test_after_a_refusal_the_last_good_document_is_shown_again() -> None:
+    maker = FrameMaker()
+    good = document(encoding=EncodingSpec("curve"))
+    before = frame(good, maker=maker)
+    with pytest.raises(ViewerError, match="2 heads"):
+        frame(document(encoding=EncodingSpec("curve", {"table": np.zeros((2, 19), "f4")})), maker=maker)
+    after = frame(good, maker=maker)
+    for stage, tile in before.tiles.items():
+        np.testing.assert_array_equal(after.tiles[stage].codes, tile.codes)
+
+
+def test_while_a_source_cannot_be_shown_everything_else_stays_live() -> None:
+    maker = FrameMaker()
+    good = frame(document(), maker=maker)
+    broken = replace(TEXT, tokenizer="integers")
+    held = frame(document(source=broken, encoding=EncodingSpec("rope")), maker=maker)
+    assert "is not a token id" in held.problem
+    assert not good.problem
+    assert held.inputs.tokens.labels == good.inputs.tokens.labels
+    expected = frame(document(encoding=EncodingSpec("rope")))
+    for stage, tile in expected.tiles.items():
+        np.testing.assert_array_equal(held.tiles[stage].codes, tile.codes)
+    assert not frame(document(), maker=maker).problem
+
+
 def test_a_cancelled_request_is_given_up() -> None:
     cancel = Cancel()
     cancel.cancel()
