@@ -31,6 +31,7 @@ class EncodingForm(QWidget):
     """One row a parameter. A value that the family refuses is explained, and the last good one stays in force."""
 
     spec_changed = Signal(object)  # EncodingSpec
+    file_read = Signal()  # a file was chosen for a table; what came of it is shown
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -105,6 +106,8 @@ class EncodingForm(QWidget):
             editor = EDITORS[parameter.kind](parameter)
             editor.edited.connect(self._set)
             editor.complained.connect(self._say)
+            if parameter.kind == "table":
+                editor.file_read.connect(self.file_read)
             editor.setObjectName(names.PARAMETER_PREFIX + parameter.name)
             editor.setAccessibleName(words(parameter.name))
             editor.setAccessibleDescription(parameter.help)
@@ -193,6 +196,7 @@ class EncodingPicker(QWidget):
         self.form = EncodingForm()
         self.form.setFixedWidth(FORM_WIDTH)
         self.form.spec_changed.connect(self._on_form)
+        self.form.file_read.connect(self._on_file_read)
         inside = QVBoxLayout(self.popup)
         inside.setContentsMargins(14, 12, 14, 12)
         inside.setSizeConstraint(
@@ -236,6 +240,10 @@ class EncodingPicker(QWidget):
 
     def _on_form(self, spec: EncodingSpec) -> None:
         self._take(spec)
+
+    def _on_file_read(self) -> None:
+        if self.form.error():
+            self.open_parameters()  # the dialog that asked for the file has closed it, and the reason stands there
 
     def _take(self, spec: EncodingSpec) -> None:
         self.set_spec(spec)

@@ -130,6 +130,7 @@ class TableEditor(QWidget):
 
     edited = Signal(str, object)  # float32 array, or None: the family's own illustration again
     complained = Signal(str)
+    file_read = Signal()  # after one of the two above
 
     def __init__(self, parameter: Parameter) -> None:
         super().__init__()
@@ -172,6 +173,7 @@ class TableEditor(QWidget):
         path, _ = QFileDialog.getOpenFileName(self, "Load a table", "", f"Tables ({kinds});;All files (*)")
         if path:
             self.load(path)
+            self.file_read.emit()
 
     def _on_forget(self) -> None:
         self.edited.emit(self._parameter.name, None)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLineEdit, QToolButton, QWidget
 
 from relpos_viewer.core.encodings import FAMILIES
 from relpos_viewer.core.errors import ViewerError
@@ -283,4 +283,24 @@ def test_the_popup_grows_with_the_sentence_of_an_error(picker, qtbot):
     before = picker.popup.height()
     enter(qtbot, editor(picker.popup, "num_buckets"), "31")
     qtbot.waitUntil(lambda: picker.popup.height() > before)
+    picker.popup.close()
+
+
+def test_a_file_without_a_table_is_refused_in_sight_though_its_dialog_closed_the_parameters(
+    picker, qtbot, tmp_path, monkeypatch
+):
+    path = tmp_path / "words.csv"
+    path.write_text("hello,world\n")
+    picker.set_spec(EncodingSpec("curve"))
+    picker.open_parameters()
+    load = editor(picker.popup, "table").focusProxy()
+
+    def choose(*_):
+        picker.popup.close()  # as Qt does when a dialog opens
+        return str(path), ""
+
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", choose)
+    load.click()
+    assert "holds no table" in picker.form.error()
+    assert picker.popup.isVisible()
     picker.popup.close()
