@@ -53,7 +53,7 @@ def command_for(event: QKeyEvent) -> Command | None:
     if event.text() in _TEXT:
         return _TEXT[event.text()]
     if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-        return _CTRL.get(event.key())
+        return None if _with_more(event) else _CTRL.get(event.key())
     pair = _PLAIN.get(event.key())
     return None if pair is None else pair[bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)]
 
@@ -61,6 +61,11 @@ def command_for(event: QKeyEvent) -> Command | None:
 def is_taken(event: QKeyEvent, dragging: bool) -> bool:
     """Return whether a key is the curve's before it is a shortcut of the window."""
     if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-        return event.key() in TAKEN_CTRL
+        return event.key() in TAKEN_CTRL and not _with_more(event)
     escapes = dragging and event.key() == _Key.Key_Escape
     return escapes or event.key() in TAKEN or event.text() in TAKEN_TEXT
+
+
+def _with_more(event: QKeyEvent) -> bool:
+    """Return whether Ctrl comes with Shift or Alt: Ctrl+Shift+A is another key than Ctrl+A."""
+    return bool(event.modifiers() & (Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.AltModifier))

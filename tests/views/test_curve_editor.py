@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from relpos_viewer.app.actions import ACTIONS
 from relpos_viewer.app.undo import History
 from relpos_viewer.document.document import Document, EditCurve, TextSource, replace
 from relpos_viewer.document.session import Session
@@ -728,6 +729,20 @@ def test_shift_with_an_arrow_stretches_the_selection(editor):
     assert editor.selection == (-8, 0)
     key(editor.plot, Key.Key_Escape)
     assert editor.selection is None
+
+
+@pytest.mark.parametrize(
+    "spec", [spec for spec in ACTIONS if "Ctrl" in spec.shortcut], ids=lambda spec: spec.id
+)
+def test_the_curve_takes_no_ctrl_key_that_is_an_action_of_the_window(editor, spec):
+    for sequence in spec.shortcuts:
+        pressed = sequence[0]
+        modifiers = pressed.keyboardModifiers()
+        override = QKeyEvent(QEvent.Type.ShortcutOverride, pressed.key(), modifiers)
+        QApplication.sendEvent(editor.plot, override)
+        assert not override.isAccepted()
+        key(editor.plot, pressed.key(), modifiers)
+        assert editor.selection is None
 
 
 @pytest.mark.parametrize("way", ["Delete", "double click", "menu"])
