@@ -90,7 +90,7 @@ install_cpu_torch() {
     ! "$venv/bin/python" -m pip index versions torch 2>/dev/null | grep -F "$version+cpu" >/dev/null || return 0
     say "fetching the CPU build of torch $version"
     "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps \
-        --index-url "$torch_cpu_index" "torch==$version" ||
+        --retries 1 --index-url "$torch_cpu_index" "torch==$version" ||
         say "the CPU build of torch is out of reach; taking the package index's own, which may be several GB"
 }
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from argparse import Namespace
@@ -426,7 +427,7 @@ def test_version_help_and_render_do_not_import_what_they_do_not_need() -> None:
 
 
 def test_a_reader_that_stops_early_is_no_error() -> None:
-    code = f"{sys.executable} -m relpos_viewer encodings --json | head -c 10; echo ${{PIPESTATUS[0]}} 1>&2"
+    code = f"{shlex.quote(sys.executable)} -m relpos_viewer encodings --json | head -c 10; echo ${{PIPESTATUS[0]}} 1>&2"
     done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True)
     # Short enough, everything may have been written before the reader left.
     assert done.stderr.strip() in ("141", "0")
@@ -470,7 +471,7 @@ def test_a_table_of_an_encoding_is_read_from_a_file(here) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_or_a_closed_stream_under_the_answer_is_one_sentence() -> None:
     for redirection in (">/dev/full", ">&-"):
-        code = f"{sys.executable} -m relpos_viewer encodings {redirection}"
+        code = f"{shlex.quote(sys.executable)} -m relpos_viewer encodings {redirection}"
         done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=False)
         assert done.returncode == 2 and done.stderr.startswith("relpos-viewer: standard output"), done.stderr
         assert done.stderr.count("\n") == 1

