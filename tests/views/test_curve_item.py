@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 
 import numpy as np
 import pytest
@@ -264,20 +263,3 @@ def test_on_a_screen_of_ratio_two_the_curve_is_as_thick_and_twice_as_fine(editor
         column = shot(editor, 2.0)[:, round(2 * x)]
         assert 3.8 < thickness(column, round(2 * y), LIGHT) < 5.2
         assert np.flatnonzero(far(column, LIGHT.accent) < 60).mean() + 0.5 == pytest.approx(2 * y, abs=1)
-
-
-@pytest.mark.parametrize("noise", [0.0, 1.0])
-def test_the_longest_curve_is_painted_within_a_frame(editor, noise):
-    n = 32768
-    rng = np.random.default_rng(0)
-    made = np.stack([np.sin(np.arange(2 * n - 1) / 900)] * 8) + noise * rng.normal(size=(8, 2 * n - 1))
-    editor.resize(1000, 330)
-    editor.set_frame_curves(curve_set(family=made, causal=False), False)
-    shot(editor)
-    times = []
-    for _ in range(8):
-        begin = time.perf_counter()
-        shot(editor)
-        times.append(time.perf_counter() - begin)
-    # The fastest of several: this machine has other work. 2 ms where it has none; a wide pen took 200 ms.
-    assert min(times) < 0.03

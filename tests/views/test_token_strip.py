@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -233,19 +231,6 @@ def test_painting_many_tokens_touches_only_those_that_can_be_seen(long_strip, mo
     long_strip.viewport().grab()
     assert 1500 in asked
     assert len(set(asked)) < 60
-
-
-def test_a_row_of_two_thousand_weights_is_taken_within_a_frame(long_strip):
-    long_strip.set_palette(ramp(), None)
-    weights, visible = np.random.default_rng(0).random(2048), np.ones(2048, bool)
-    best = min(_seconds(lambda: long_strip.set_row(7, weights, visible)) for _ in range(5))
-    assert best < 0.016
-
-
-def _seconds(call) -> float:
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 HARD = {
