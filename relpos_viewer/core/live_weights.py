@@ -19,7 +19,7 @@ from relpos_viewer.core.bins import reduce_rows
 from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.head_terms import Span
 from relpos_viewer.core.pooling import block_edges
-from relpos_viewer.core.row_statistics import BAND_ROWS, Band, RowStatistics, Scan, parts
+from relpos_viewer.core.row_statistics import Band, RowStatistics, Scan, band_rows, parts
 
 # Most diagonals held at once, and most bytes for them; there is always room for a brush of 64.
 HELD, HELD_BYTES, BRUSH = 256, 64 << 20, 64
@@ -56,6 +56,7 @@ class _Held:
     Attributes:
         band: its scores without the edit.
         exponentials: [offset, query] exp(score + edit − reference).
+        weights: memory of the same shape.
         starts: int64 [run], first cell of each run in the flattened band.
         order: int64 [run], the runs sorted by pixel.
         firsts: int64 [pixel run], where each pixel begins in that order.
@@ -64,6 +65,7 @@ class _Held:
 
     band: Band
     exponentials: Tensor
+    weights: Tensor
     starts: np.ndarray
     order: np.ndarray
     firsts: np.ndarray
@@ -188,22 +190,24 @@ class LiveWeights:
     def _hold(self, offsets: np.ndarray, fresh: np.ndarray, cancel: CancelLike) -> None:
         """Take the diagonals `fresh` out of the sums; or sum everything anew where that is quicker.
 
-        When there is no room left, all that was held goes back into the sums, and `offsets` are held alone.
+        When there is no room left, what was held goes back into the sums, though not `offsets`.
         """
         terms = self.scan.terms
-        kept = self._held
-        runs = self._runs(fresh, kept)
+        runs = self._runs(fresh, self._held)
         room = max(BRUSH, min(HELD, HELD_BYTES // (terms.n_query * self.curve.element_size())))
         width = sum(b - a for a, b in runs)
         released: list[Span] = []
-        if width + sum(b - a for a, b in (each.band.offsets for each in self._held)) > room:
-            released, kept = [each.band.offsets for each in self._held], []
-            runs = self._runs(offsets, kept)
+        kept = list(self._held)
+        # The longest held go first; what is edited now stays held even where it was before.
+        while kept and width + sum(b - a for a, b in (each.band.offsets for each in kept)) > room:
+            released.append(kept.pop(0).band.offsets)
+            runs = self._runs(offsets[~_held(offsets, kept)], kept)
             width = sum(b - a for a, b in runs)
         touched = _union([*runs, *released])
         bin_width = terms.n_key / (len(self.cols) - 1)
-        blocks = math.ceil(terms.n_query / BAND_ROWS)
-        price = sum(blocks * (BAND_ROWS * (BAND_ROWS + b - a + bin_width) + BLOCK_START) for a, b in touched)
+        height = band_rows(bin_width)
+        blocks = math.ceil(terms.n_query / height)
+        price = sum(blocks * (height * (height + b - a + bin_width) + BLOCK_START) for a, b in touched)
         if price > self._counts.sum():
             self.forget()
             return
@@ -260,7 +264,9 @@ class LiveWeights:
         order = np.argsort(pixels, kind="stable")
         ordered = pixels[order]
         firsts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-        return _Held(band, torch.empty_like(band.scores), starts, order, firsts, ordered[firsts])
+        return _Held(
+            band, *(torch.empty_like(band.scores) for _ in range(2)), starts, order, firsts, ordered[firsts]
+        )
 
     def _normalise(self) -> None:
         """Make the normaliser and the exponentials of the bands for the present edit."""
@@ -305,8 +311,11 @@ class LiveWeights:
             count, (height, rest) = len(edges) - 1, divmod(b - a, len(edges) - 1)
             if rest == 0:
                 left = factor[a:b].view(count, 1, height)
-                right = stats.sums[a:b].view(count, height, -1)
-                pixels[groups[0] : groups[1]] = torch.bmm(left, right)[:, 0]
+                # Under a causal mask half of the sums are known to be 0, and are not read.
+                stop = int(np.searchsorted(self.cols, self.scan.visibility.span((a, b))[1], side="left"))
+                right = stats.sums[a:b].view(count, height, -1)[:, :, :stop]
+                pixels[groups[0] : groups[1], :stop] = torch.bmm(left, right)[:, 0]
+                pixels[groups[0] : groups[1], stop:] = 0
             else:
                 part = stats.sums[a:b] * factor[a:b, None]
                 pixels[groups[0] : groups[1]] = reduce_rows(part, edges - a, "sum")
@@ -341,7 +350,7 @@ class LiveWeights:
         """Bring the weights of a band into the pixels `flat` [h · w]."""
         stats = self.stats
         assert stats is not None
-        weights = held.exponentials * self.normaliser.inverse  # [offset, query]
+        weights = torch.mul(held.exponentials, self.normaliser.inverse, out=held.weights)  # [offset, query]
         if bool(stats.broken.any()):
             weights.masked_fill_(stats.broken & (held.band.scores == -math.inf), 0.0)
         ufunc = np.add if reduce == "mean" else np.maximum

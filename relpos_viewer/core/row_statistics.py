@@ -22,8 +22,6 @@ from relpos_viewer.core.visibility import Visibility
 
 # A block of 128 × 2,048 float32 scores is 1 MB: it stays in the cache of one core from the product to the sum.
 ROWS, COLS = 128, 2048
-# Rows of a block along a band of diagonals: the block is as wide as the band, these rows and two pixels together.
-BAND_ROWS = 128
 # Where a row's own maximum has left its bins by this factor, float32 begins to lose the rest: e^−57.
 FAINT = 1e-25
 # Sums relative to a maximum that has risen by more than this would leave float32 (e^88).
@@ -159,7 +157,9 @@ class Scan:
         def again(rows: Span) -> None:
             self._rows(stats, rows, curve, None)
 
-        self.crew.run(job, parts(self.terms.n_query, BAND_ROWS), cancel)
+        self.crew.run(
+            job, parts(self.terms.n_query, band_rows(self.terms.n_key / (len(self.edges) - 1))), cancel
+        )
         self.crew.run(total, parts(self.terms.n_query, 1024), cancel)
         # Where the row's maximum has gone, what is left is summed again relative to its own.
         faint = (stats.rest < FAINT).nonzero()[:, 0]  # [row]
@@ -348,6 +348,11 @@ def diagonals(memory: Tensor, block: Tensor) -> Tensor:
     """
     height, pitch = block.shape[0], block.stride(0)
     return memory.as_strided((height, pitch - 1), (pitch - 1, 1), memory.storage_offset())
+
+
+def band_rows(bin_width: float) -> int:
+    """Return the rows of a block along a band: it is as wide as the band, these rows and two pixels together."""
+    return 128 if bin_width <= 128 else 256
 
 
 def parts(count: int, size: int) -> list[Span]:

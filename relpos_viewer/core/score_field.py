@@ -47,8 +47,8 @@ FIELD_STAGES: tuple[FieldStage, ...] = (
 
 # Viewports whose sums of terms are kept: the whole matrix, and where one was last.
 KEPT_VIEWPORTS = 4
-# Scores that a preview computes at most: some 30 ms on one core.
-PREVIEW_CELLS = 1 << 23
+# Scores that a preview computes at most: some 20 ms on one core.
+PREVIEW_CELLS = 1 << 22
 
 
 @dataclass(eq=False)

@@ -133,6 +133,7 @@ class EditSums:
         self._offsets = by_offset > 0 if visibility.offsets_alone(by_offset) else None
         self._whole = counts == np.outer(np.diff(rows), np.diff(cols))  # [h, w]
         self._some = ~self._whole & (counts > 0)  # [h, w]
+        self._last: tuple[Tensor, np.ndarray] | None = None
         self._histograms = None
         pixels = np.argwhere(self._some)
         width = int(np.diff(rows).max() + np.diff(cols).max())
@@ -140,7 +141,15 @@ class EditSums:
             self._histograms = visibility.histograms(rows, cols, pixels)
 
     def of(self, curve: Tensor, cancel: CancelLike) -> np.ndarray:
-        """Return Σ curve[δ] over the visible cells of each pixel, float64 [h, w]; curve is [2·key−1]."""
+        """Return Σ curve[δ] over the visible cells of each pixel, float64 [h, w]; curve is [2·key−1].
+
+        The answer for the last curve is kept: a tensor that is given here must not be written to afterwards.
+        """
+        if self._last is None or self._last[0] is not curve:
+            self._last = curve, self._sums(curve, cancel)
+        return self._last[1]
+
+    def _sums(self, curve: Tensor, cancel: CancelLike) -> np.ndarray:
         rows, cols, start = self._rows, self._cols, self._terms.start
         if self._offsets is not None:
             curve = torch.where(torch.from_numpy(self._offsets).to(curve.device), curve, 0.0)
