@@ -9,8 +9,8 @@ import torch
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.live_weights import HELD_BYTES
 
-# Code of kernels, thread stacks and blocks of the workers; measured at n = 1,024.
-FIXED = 40 << 20
+# Code of kernels, thread stacks, blocks of the workers, and pictures in float64.
+FIXED = 96 << 20
 
 
 @dataclass(frozen=True)

@@ -492,7 +492,7 @@ def test_too_much_for_the_machine_is_a_sentence(monkeypatch):
     with pytest.raises(ViewerError) as refusal:
         ScoreField(q, q, encoding="none", mask="causal", device="cpu")
     assert str(refusal.value) == (
-        "this sequence needs 0.3 GB of memory and 0.1 GB are free; shorten it, or close other programs."
+        "this sequence needs 0.4 GB of memory and 0.1 GB are free; shorten it, or close other programs."
     )
 
 
