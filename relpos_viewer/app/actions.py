@@ -417,7 +417,9 @@ GESTURES: tuple[Gesture, ...] = (
     Gesture("Curve", "Esc while dragging", "Put the curve back"),
     Gesture("Curve", "Wheel", "Change the radius of the brush"),
     Gesture(
-        "Curve", "Ctrl+click", "Add an anchor; the curve bends between anchors and keeps its shape until then"
+        "Curve",
+        "Ctrl+click with Anchors",
+        "Add an anchor; the curve bends between anchors and keeps its shape until then",
     ),
     Gesture(
         "Curve", "Shift+click, or drag along the offset axis", "Select a range, which then moves together"
