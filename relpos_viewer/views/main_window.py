@@ -230,7 +230,8 @@ class MainWindow(QMainWindow):
         new_sequence = before is None or before.document.source is not document.source
         formulas = _formulas(frame)
         self.equation.set_formulas(formulas)
-        self.inspector.set_terms(formulas["content"], frame.encoding.title, frame.curves.buckets)
+        position = frame.encoding.title if frame.inputs.bias is None else formulas["positional"]
+        self.inspector.set_terms(formulas["content"], position, frame.curves.buckets)
         if new_sequence:
             self.sequence.set_tokens(frame.inputs.tokens)
             self.top.set_document(self.session.document, frame.inputs.heads)
@@ -612,7 +613,13 @@ def _formulas(frame: Frame) -> dict[Stage, str]:
         content = "q·k / √d"
     else:
         content = "q·k" if scale == 1 else f"{scale:g} · q·k"
-    position = "b(j − i)" if frame.curves.exact else f"{frame.encoding.name}, from q and k"
+    family = frame.encoding
+    if frame.inputs.bias is None:
+        position = "b(j − i)" if frame.curves.exact else f"{family.name}, from q and k"
+    elif family.name == "none":
+        position = "given bias"
+    else:
+        position = f"given bias + {'b(j − i)' if family.toeplitz else family.name}"
     return {
         "content": content,
         "positional": position,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QFileDialog, QMessageBox
+from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QFileDialog, QLabel, QMessageBox
 from pytestqt.qtbot import QtBot
 
 from relpos_viewer.app.actions import ACTIONS
@@ -21,7 +21,7 @@ from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.quantise import LAST_VALUE
 from relpos_viewer.document.document import ArraySource, Document, EncodingSpec, TextSource, replace
 from relpos_viewer.document.files import load_session
-from relpos_viewer.views.main_window import MainWindow
+from relpos_viewer.views.main_window import MainWindow, _formulas
 
 TEXT = TextSource("the cat sat on the mat and the cats sat down", heads=3, dim=8)
 START = Document(source=TEXT, encoding=EncodingSpec("alibi"), mask="causal")
@@ -784,3 +784,19 @@ def test_a_damaged_arrangement_is_left_out(window: MainWindow, state: bytes) -> 
     before = window.arrangement.sizes()
     window.arrangement.restore(state)
     assert window.arrangement.sizes() == before
+
+
+@pytest.mark.parametrize(
+    ("encoding", "formula"),
+    [("none", "given bias"), ("alibi", "given bias + b(j − i)"), ("rope", "given bias + rope")],
+)
+def test_a_bias_from_a_file_is_named_in_the_position_panel(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, encoding: str, formula: str
+) -> None:
+    rng = np.random.default_rng(3)
+    arrays = {name: rng.normal(size=(2, 5, 4)).astype(np.float32) for name in ("q", "k")}
+    source = ArraySource("", "given", {**arrays, "bias": rng.normal(size=(2, 5, 5)).astype(np.float32)})
+    window = open_window(Document(source=source, encoding=EncodingSpec(encoding)))
+    settle(window, qtbot)
+    assert _formulas(window.frame)["positional"] == formula
+    assert formula in "".join(label.text() for label in window.inspector.findChildren(QLabel))
