@@ -16,14 +16,25 @@ if TYPE_CHECKING:
     from relpos_viewer.core.attention import Attention, attention
     from relpos_viewer.core.encodings import encoding, encodings
     from relpos_viewer.core.errors import ViewerError
+    from relpos_viewer.core.score_field import ScoreField
     from relpos_viewer.views.app import view
 
 __version__ = "0.1.0"
 
-__all__ = ["Attention", "ViewerError", "__version__", "attention", "encoding", "encodings", "view"]
+__all__ = [
+    "Attention",
+    "ScoreField",
+    "ViewerError",
+    "__version__",
+    "attention",
+    "encoding",
+    "encodings",
+    "view",
+]
 
 _HOME = {
     "Attention": "relpos_viewer.core.attention",
+    "ScoreField": "relpos_viewer.core.score_field",
     "ViewerError": "relpos_viewer.core.errors",
     "attention": "relpos_viewer.core.attention",
     "encoding": "relpos_viewer.core.encodings",

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 
+from relpos_viewer.app.head_pictures import HeadPictures, Reader, head_pictures
 from relpos_viewer.app.runner import Cancel, Cancelled
-from relpos_viewer.core import measures
-from relpos_viewer.core.curves import CurveSet, curve_set
+from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import STAGES, PlainField, Stage, check_length
+from relpos_viewer.core.field import LARGEST, STAGES, Stage
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels
-from relpos_viewer.core.limits import stage_levels
+from relpos_viewer.core.limits import view_levels
 from relpos_viewer.core.masks import parse_mask
-from relpos_viewer.core.pooling import Span, block_edges, block_of, chosen_reduce, pixel_shape, whole_cells
+from relpos_viewer.core.pooling import Span, block_edges, block_of, chosen_reduce, whole_cells
 from relpos_viewer.core.quantise import quantise
 from relpos_viewer.document.arrays import same
-from relpos_viewer.document.document import Document, View
+from relpos_viewer.document.document import Document
 from relpos_viewer.sources.build import inputs_for
 
 logger = logging.getLogger(__name__)
@@ -69,26 +69,32 @@ class Tile:
 
 @dataclass(frozen=True, eq=False)
 class FrameRequest:
-    """Everything a frame needs. `detail` asks for figures too, which a picture under a moving hand can do without."""
+    """Everything a frame needs.
+
+    `detail` asks for figures too, which a picture under a moving hand can do without. `quick` takes sampled pixels
+    where exact ones would take their time.
+    """
 
     document: Document
     viewport: Viewport
     stages: tuple[Stage, ...] = STAGES
     device: str = "cpu"
     detail: bool = True
+    quick: bool = False
 
 
 @dataclass(frozen=True, eq=False)
 class Frame:
     """One finished picture, with the field that answers questions about its cells.
 
-    `problem` says why the document's source cannot be shown; inputs are then those of the last one that could.
+    `exact` is False for sampled pixels, which exact ones follow. `problem` says why the document's source cannot
+    be shown; inputs are then those of the last one that could.
     """
 
     document: Document
     inputs: AttentionInputs
     encoding: Encoding
-    field: PlainField
+    field: Reader
     tiles: dict[Stage, Tile]
     curves: CurveSet
     figures: dict[str, float]
@@ -96,6 +102,7 @@ class Frame:
     seconds: float
     device: str
     problem: str = ""
+    exact: bool = True
 
     @property
     def n_query(self) -> int:
@@ -110,18 +117,25 @@ class Frame:
 
 @dataclass
 class _Memo:
-    """The last value of one step, and what it was made from."""
+    """The last value of one step, and what it was made from; `let_go` is told of a value that is not kept any more."""
 
+    let_go: Callable[[Any], None] = field(default=lambda _value: None)
     key: tuple[Any, ...] = ()
     value: Any = None
 
     def get(self, key: tuple[Any, ...], make: Any) -> Any:
         if not same(key, self.key):
             # Let go of the old matrices before the new ones are made, and of their key: making may fail.
-            self.key, self.value = (), None
+            self.forget()
             self.value = make()
             self.key = key
         return self.value
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        if self.value is not None:
+            self.let_go(self.value)
+        self.key, self.value = (), None
 
 
 @dataclass
@@ -129,9 +143,7 @@ class FrameMaker:
     """Makes frames, keeping what the last one can lend to the next. Used by one worker thread only."""
 
     _inputs: _Memo = field(default_factory=_Memo)
-    _field: _Memo = field(default_factory=_Memo)
-    _edited: _Memo = field(default_factory=_Memo)
-    _curves: _Memo = field(default_factory=_Memo)
+    _pictures: _Memo = field(default_factory=lambda: _Memo(let_go=_close))
 
     def __call__(self, request: FrameRequest, cancel: Cancel) -> Frame:
         """Return the frame.
@@ -149,7 +161,7 @@ class FrameMaker:
         except Exception as error:
             # A device that fails or runs out of memory does not stop the work: the CPU does it, and it is said.
             logger.warning("The device %s failed.", request.device, exc_info=error)
-            self._inputs, self._field, self._edited, self._curves = _Memo(), _Memo(), _Memo(), _Memo()
+            self.close()
             note = f"The device {request.device} failed ({_first_line(error)}); the CPU computes instead."
             return self._make(request, cancel, "cpu", (note,))
 
@@ -161,40 +173,58 @@ class FrameMaker:
         encoding = document.encoding.build()
         head = document.head
 
-        def of_head(index: int) -> PlainField:
-            mask = parse_mask(document.mask)
-            return PlainField.of(inputs, encoding, scale=document.scale, mask=mask, edit=None, head=index)
-
-        plain: PlainField = self._field.get(
-            (inputs, document.encoding, document.mask, document.scale, head), lambda: of_head(head)
-        )
-        curves: CurveSet = self._curves.get(
-            (plain,), lambda: curve_set(inputs, encoding, plain, head, of_head)
+        pictures: HeadPictures = self._pictures.get(
+            (inputs, document.encoding, document.mask, document.scale, head, _display(inputs, request)),
+            lambda: head_pictures(
+                inputs,
+                encoding,
+                scale=document.scale,
+                mask=parse_mask(document.mask),
+                head=head,
+                display=request.viewport.shape,
+            ),
         )
         edit = document.edit.at(inputs.heads, inputs.n_key)  # [head, 2·key−1]
-        edited: PlainField = self._edited.get(
-            (plain, document.edit), lambda: plain.with_edit(torch.from_numpy(edit[head]).to(plain.content))
-        )
-        cancel.check()
-        curves = curves.with_edit(edit, document.edit.beyond(head, inputs.n_key))
-        levels = stage_levels(edited, document.view, request.stages)
-        tiles = {
-            stage: _tile(edited, stage, request.viewport, levels[stage], document.view, curves.beyond)
-            for stage in request.stages
-        }
+        pictures.set_edit(edit[head], cancel)
+        rows = whole_cells(request.viewport.rows, inputs.n_query)
+        cols = whole_cells(request.viewport.cols, inputs.n_key)
+        exact = not request.quick or pictures.comes_at_once(rows, cols)
+        if exact:
+            pictures.prepare(cancel)
+        curves = pictures.curves.with_edit(edit, document.edit.beyond(head, inputs.n_key))
+        levels = view_levels(pictures.limits(document.view), document.view, request.stages)
+        sees = pictures.rows_that_see()
+        tiles: dict[Stage, Tile] = {}
+        for stage in request.stages:
+            cancel.check()
+            reduce = chosen_reduce(stage, document.view.reduce) if exact else "sample"
+            shape = request.viewport.shape
+            pixels = (
+                pictures.tile(stage, rows, cols, shape, reduce, cancel)
+                if exact
+                else pictures.preview(stage, rows, cols, shape)
+            )
+            past = curves.beyond if stage == "positional" else None
+            tiles[stage] = _tile(pixels, rows, cols, levels[stage], reduce, sees, past)
         return Frame(
             document=document,
             inputs=inputs,
             encoding=encoding,
-            field=edited,
+            field=pictures.reader(),
             tiles=tiles,
             curves=curves,
-            figures=_figures(edited, inputs) if request.detail else {},
+            figures=pictures.figures() if request.detail else {},
             notes=(*inputs.notes, *notes),
             seconds=time.perf_counter() - began,
             device=device,
             problem=problem,
+            exact=exact,
         )
+
+    def close(self) -> None:
+        """Let the last head's threads and matrices go; in the worker thread, or after it has ended."""
+        self._inputs.forget()
+        self._pictures.forget()
 
     def _read(self, document: Document, device: str) -> tuple[AttentionInputs, str]:
         """The inputs of the document's source, or else the last ones and why: so everything else stays live."""
@@ -212,64 +242,51 @@ class FrameMaker:
 
 
 def _inputs(document: Document, device: str) -> AttentionInputs:
-    inputs = inputs_for(document.source)
-    check_length(inputs.n_key)
-    return inputs.to(device)
+    return inputs_for(document.source).to(device)
+
+
+def _close(pictures: HeadPictures) -> None:
+    pictures.close()
 
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:120]
 
 
+def _display(inputs: AttentionInputs, request: FrameRequest) -> tuple[int, int] | None:
+    """Return the panel's pixels where pictures are made for them; a short sequence does not care."""
+    return request.viewport.shape if inputs.n_key > LARGEST else None
+
+
 def _tile(
-    plain: PlainField,
-    stage: Stage,
-    viewport: Viewport,
+    pixels: tuple[np.ndarray, np.ndarray],
+    rows: tuple[int, int],
+    cols: tuple[int, int],
     levels: Levels,
-    view: View,
+    reduce: str,
+    sees: np.ndarray,
     beyond: np.ndarray | None,
 ) -> Tile:
-    reduce = chosen_reduce(stage, view.reduce)
-    counts = (plain.n_query, plain.n_key)
-    rows, cols = whole_cells(viewport.rows, counts[0]), whole_cells(viewport.cols, counts[1])
-    values, shown = plain.tile(stage, rows, cols, viewport.shape, reduce)  # [h, w] each
+    """Turn pooled values and "has a visible cell", both [h, w], into codes.
+
+    sees: bool [query]; beyond: bool [2·key−1], offsets to be marked.
+    """
+    values, shown = pixels
     h, w = values.shape
-    row_edges, col_edges = (
-        block_edges(rows[1] - rows[0], h) + rows[0],
-        block_edges(cols[1] - cols[0], w) + cols[0],
-    )
-    sees = np.add.reduceat(_rows_that_see(plain), row_edges[:-1]) if h else np.zeros(0)
+    row_edges = block_edges(rows[1] - rows[0], h) + rows[0]  # [h + 1]
+    col_edges = block_edges(cols[1] - cols[0], w) + cols[0]  # [w + 1]
+    seen = np.add.reduceat(sees.astype(np.int64), row_edges[:-1])  # [h], rows that see a key
     past = None
-    if beyond is not None and stage == "positional":
+    if beyond is not None:
         # The middle cell of a pixel's block says which offset it stands for.
-        middle_rows, middle_cols = (
-            (row_edges[:-1] + row_edges[1:]) // 2,
-            (col_edges[:-1] + col_edges[1:]) // 2,
-        )
-        place = middle_cols[None, :] - middle_rows[:, None] + plain.n_query - 1  # δ + n_key − 1, [h, w]
-        past = beyond[place]
+        middle_rows = (row_edges[:-1] + row_edges[1:]) // 2  # [h]
+        middle_cols = (col_edges[:-1] + col_edges[1:]) // 2  # [w]
+        # δ + n_key − 1 = j − i + n_query − 1, as the queries are the last positions.
+        past = beyond[middle_cols[None, :] - middle_rows[:, None] + len(sees) - 1]  # [h, w]
     return Tile(
-        codes=quantise(values, shown, levels, no_key=sees == 0, beyond=past),
-        viewport=Viewport(rows, cols, pixel_shape(rows, cols, counts, viewport.shape)),
+        codes=quantise(values, shown, levels, no_key=seen == 0, beyond=past),
+        viewport=Viewport(rows, cols, (h, w)),
         levels=levels,
         reduce=reduce,
         cells_per_pixel=((rows[1] - rows[0]) / h, (cols[1] - cols[0]) / w),
     )
-
-
-def _rows_that_see(plain: PlainField) -> np.ndarray:
-    return plain.visible.any(dim=1).cpu().numpy().astype(np.int64)  # [query]
-
-
-def _figures(plain: PlainField, inputs: AttentionInputs) -> dict[str, float]:
-    """Return the head's figures by the name the status bar gives them."""
-    figures = {
-        "Toeplitz share": measures.toeplitz_share(plain.positional, plain.visible),
-        "position share": measures.position_share(plain.content, plain.positional, plain.visible),
-        "mean distance": measures.mean_distance(plain.weights),
-        "entropy (bits)": measures.entropy_bits(plain.weights),
-    }
-    documents = inputs.tokens.documents
-    if documents is not None and len(set(documents)) > 1:
-        figures["leak to other documents"] = float(measures.document_leak(plain.weights, documents).max())
-    return figures

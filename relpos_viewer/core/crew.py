@@ -117,6 +117,12 @@ class Crew:
             found = kept[name, dtype] = torch.empty(count, dtype=dtype, device=self.device)
         return found[:count]
 
+    def close(self) -> None:
+        """Let the workers go; the next work would start new ones."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True)
+
     def _executor(self) -> ThreadPoolExecutor:
         if self._pool is None:
             threads = torch.get_num_threads()

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 
 from relpos_viewer.core.encodings import Encoding
-from relpos_viewer.core.field import PlainField
+from relpos_viewer.core.field import LineValues, PlainField
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.measures import diagonal_summary, visible_offsets
 
 # Below this many cells the other heads' terms are summed up too, where they have no curve, to be drawn faintly.
 OTHER_HEADS_CELLS = 1_000_000
+# Queries that speak for a long sequence; at 131,072 keys they take some 0.2 s.
+SAMPLED_QUERIES = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,29 +80,86 @@ def curve_set(
         head: its index.
         other: gives the field of another head; called only where heads have no exact curve.
     """
-    n = inputs.n_key
-    full = encoding.with_heads(inputs.heads)
-    curve = full.curve(n) if inputs.bias is None else None  # [head, 2n−1]
+    family = _exact_curves(inputs, encoding)  # [head, 2n−1]
     low = high = None
-    if curve is not None:
-        family = curve.cpu().numpy().astype(np.float32)  # [head, 2n−1]
-    else:
+    exact = family is not None
+    if family is None:
+        n = inputs.n_key
         family = np.full((inputs.heads, 2 * n - 1), np.nan, np.float32)  # [head, 2n−1]
         if inputs.heads * n * n <= OTHER_HEADS_CELLS:
             for index in range(inputs.heads):
                 one = other(index)
                 family[index] = diagonal_summary(one.own, one.visible)[0]
         family[head], low, high = diagonal_summary(field.own, field.visible)
-    buckets, beyond = full.buckets(n), full.beyond(n)
+    return _curve_set(inputs, encoding, family, low, high, exact, visible_offsets(field.visible), head)
+
+
+class RowsOf(Protocol):
+    """What is asked of a `ScoreField`."""
+
+    def row(self, query: int) -> LineValues: ...
+    def visible_offsets(self) -> np.ndarray: ...
+
+
+def sampled_curve_set(inputs: AttentionInputs, encoding: Encoding, field: RowsOf, head: int) -> CurveSet:
+    """Return the curves of a sequence too long to sum every diagonal; arguments as for `curve_set`.
+
+    Where no exact curve exists, mean and spread come from `SAMPLED_QUERIES` evenly spaced queries, and the other
+    heads are left out.
+    """
+    family = _exact_curves(inputs, encoding)  # [head, 2n−1]
+    low = high = None
+    exact = family is not None
+    if family is None:
+        width = 2 * inputs.n_key - 1
+        sums, squares, counts = np.zeros(width), np.zeros(width), np.zeros(width)
+        for query in np.unique(np.linspace(0, inputs.n_query - 1, SAMPLED_QUERIES).astype(int)):
+            line = field.row(int(query))
+            first = inputs.n_key - 1 - (int(query) + inputs.query_start)  # place of the first key's offset
+            places = slice(first, first + inputs.n_key)
+            counted = line.visible & np.isfinite(line.positional)  # [key]
+            values = np.where(counted, line.positional, 0).astype(np.float64)  # [key]
+            sums[places] += values
+            squares[places] += values**2
+            counts[places] += counted
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = sums / counts  # [2n−1], NaN where no sampled query sees the offset
+            spread = np.sqrt(np.maximum(squares / counts - mean**2, 0))
+        family = np.full((inputs.heads, width), np.nan, np.float32)  # [head, 2n−1]
+        family[head] = mean
+        low, high = (mean - spread).astype(np.float32), (mean + spread).astype(np.float32)
+    return _curve_set(inputs, encoding, family, low, high, exact, field.visible_offsets(), head)
+
+
+def _exact_curves(inputs: AttentionInputs, encoding: Encoding) -> np.ndarray | None:
+    """Return every head's own curve, float32 [head, 2n−1]; None where the term is no function of δ."""
+    if inputs.bias is not None:
+        return None
+    curve = encoding.with_heads(inputs.heads).curve(inputs.n_key)  # [head, 2n−1]
+    return None if curve is None else curve.cpu().numpy().astype(np.float32)
+
+
+def _curve_set(
+    inputs: AttentionInputs,
+    encoding: Encoding,
+    family: np.ndarray,
+    low: np.ndarray | None,
+    high: np.ndarray | None,
+    exact: bool,
+    visible: np.ndarray,
+    head: int,
+) -> CurveSet:
+    full = encoding.with_heads(inputs.heads)
+    buckets, beyond = full.buckets(inputs.n_key), full.beyond(inputs.n_key)
     return CurveSet(
         family=family,
         low=low,
         high=high,
         edit=np.zeros_like(family),
-        exact=curve is not None,
+        exact=exact,
         buckets=None if buckets is None else buckets.numpy(),
         beyond=None if beyond is None else beyond.numpy(),
-        visible=visible_offsets(field.visible),
+        visible=visible,
         head=head,
         beyond_rule="" if beyond is None else str(encoding.values.get("rule", "")),
     )

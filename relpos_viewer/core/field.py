@@ -38,10 +38,11 @@ LARGEST = 2048
 
 
 def check_length(n_key: int) -> None:
-    """Raise ViewerError when a sequence is too long to be kept whole."""
+    """Raise ViewerError when a sequence is too long for what needs every stage whole: figures and files of numbers."""
     if n_key > LARGEST:
         raise ViewerError(
-            f"this sequence has {n_key:,} tokens, and pictures of more than {LARGEST:,} are not built yet; shorten it."
+            f"this sequence has {n_key:,} tokens, and figures and files of more than {LARGEST:,} are not built yet; "
+            "shorten it."
         )
 
 

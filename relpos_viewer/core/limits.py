@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from relpos_viewer.core.field import STAGES, TERMS, PlainField, Stage
@@ -24,21 +24,36 @@ class ViewLike(Protocol):
 
 
 def stage_levels(field: PlainField, view: ViewLike, stages: Sequence[Stage] = STAGES) -> dict[Stage, Levels]:
-    """Return the colour limits of `stages`, by the rules of `document.View`. Any thread."""
+    """Return the colour limits of `stages` of a field, by the rules of `document.View`. Any thread."""
+    return view_levels(plain_limits(field, view), view, stages)
+
+
+def plain_limits(field: PlainField, view: ViewLike) -> Callable[[Stage], Levels]:
+    """Return what gives the automatic limits of a stage from all its visible cells."""
     mode: Literal["full", "percentile"] = "percentile" if view.levels == "percentile" else "full"
-    terms = [stage for stage in TERMS if stage in stages]
-    shared = view.levels == "shared" and bool(terms)
-    levels = {
-        stage: choose_levels(field.stage(stage), field.visible, mode=mode, symmetric=True)
-        for stage in (TERMS if shared else terms)
-    }
-    if shared:
-        levels = dict.fromkeys(terms, shared_levels(list(levels.values())))
-    if "weights" in stages:
-        weights, visible = field.weights, field.visible
+
+    def of(stage: Stage) -> Levels:
+        values, visible = field.stage(stage), field.visible
+        if stage != "weights":
+            return choose_levels(values, visible, mode=mode, symmetric=True)
         if view.hide_first_key and field.n_key > 1:
-            weights, visible = weights[:, 1:], visible[:, 1:]
-        levels["weights"] = choose_levels(weights, visible, mode=mode, scale=view.weights_scale)
+            values, visible = values[:, 1:], visible[:, 1:]
+        return choose_levels(values, visible, mode=mode, scale=view.weights_scale)
+
+    return of
+
+
+def view_levels(
+    automatic: Callable[[Stage], Levels], view: ViewLike, stages: Sequence[Stage]
+) -> dict[Stage, Levels]:
+    """Return the limits of `stages`: automatic ones, shared among the terms, typed or locked as `view` says."""
+    terms = [stage for stage in TERMS if stage in stages]
+    if view.levels == "shared" and terms:
+        levels = dict.fromkeys(terms, shared_levels([automatic(stage) for stage in TERMS]))
+    else:
+        levels = {stage: automatic(stage) for stage in terms}
+    if "weights" in stages:
+        levels["weights"] = automatic("weights")
     for stage in stages:
         limits = view.locked_limits(stage)
         if limits is None and view.levels == "typed":

@@ -13,6 +13,7 @@ from torch import Tensor
 from relpos_viewer.core.field import CellValues, LineValues
 from relpos_viewer.core.head_terms import HeadTerms, Span
 from relpos_viewer.core.live_weights import Normaliser
+from relpos_viewer.core.pooling import strongest_cell
 from relpos_viewer.core.row_statistics import Writer, parts
 from relpos_viewer.core.visibility import Visibility
 
@@ -38,6 +39,38 @@ class ScoreCells:
     row_sums: Tensor | None
     normaliser: Callable[[], Normaliser]
     before: Callable[[], Normaliser]
+
+    @property
+    def n_query(self) -> int:
+        """Number of queries."""
+        return self.terms.n_query
+
+    @property
+    def n_key(self) -> int:
+        """Number of keys."""
+        return self.terms.n_key
+
+    def strongest(self, stage: str, rows: Span, cols: Span) -> tuple[int, int] | None:
+        """Return (query, key) of the visible cell of largest magnitude in a small block; None when none is visible.
+
+        Weights wait for the rows' sums if they are not known yet.
+        """
+        content, own = self._pair(lambda write: self._block(write, rows, cols))  # [rows, cols]
+        queries, keys = np.arange(*rows), np.arange(*cols)
+        places = torch.from_numpy(keys[None] - queries[:, None] - self.terms.start + self.terms.n_key - 1)
+        positional = own + self.curve[places.to(self.curve.device)]  # [rows, cols]
+        if stage == "weights":
+            norm = self.normaliser()
+            part = slice(*rows)
+            exponents = content + positional - norm.reference[part, None]  # [rows, cols]
+            values = exponents.exp() * norm.inverse[part, None]
+            if self.row_sums is not None:
+                values = values * self.row_sums[part, None]
+        else:
+            values = {"content": content, "positional": positional, "scores": content + positional}[stage]
+        shown = self.visibility.grid(queries, keys)
+        found = strongest_cell(values.cpu(), shown, (0, len(queries)), (0, len(keys)))
+        return None if found is None else (rows[0] + found[0], cols[0] + found[1])
 
     def values(self, query: int, key: int) -> CellValues:
         """Return the exact numbers of one cell, O(key · d)."""

@@ -174,6 +174,10 @@ class ScoreField:
         """Number of keys."""
         return self.inputs.n_key
 
+    def close(self) -> None:
+        """Let the field's workers go, when nobody will ask it any more."""
+        self._crew.close()
+
     @property
     def ready(self) -> bool:
         """Whether the selected head's picture of weights is there without a pass over all cells."""

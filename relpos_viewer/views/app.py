@@ -16,12 +16,12 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
 from relpos_viewer.app.autosave import recoveries
+from relpos_viewer.app.head_pictures import head_pictures
 from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.attention import content_scale, edit_curve
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.encodings import encoding as build_encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import PlainField, check_length
 from relpos_viewer.core.inputs import inputs_from_arrays
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import ArraySource, Document, EditCurve, EncodingSpec, replace
@@ -118,9 +118,13 @@ def view(
         document = replace(document, edit=EditCurve(edit_curve(edit, inputs).float().cpu().numpy()))
     # What does not fit is said here, by one head, rather than in a window that shows nothing.
     inputs = inputs_for(document.source)
-    check_length(inputs.n_key)
-    PlainField.of(
-        inputs, document.encoding.build(), scale=scale, mask=parse_mask(document.mask), edit=None, head=0
+    head_pictures(
+        inputs,
+        document.encoding.build(),
+        scale=scale,
+        mask=parse_mask(document.mask),
+        head=0,
+        display=(1, 1),
     )
     application = prepare_application()
     window = MainWindow(document, Settings.of_user())

@@ -78,7 +78,8 @@ class MainWindow(QMainWindow):
         self.settings = settings
         self.session = Session(document)
         self.history = History(self.session, self)
-        self.runner = LatestRunner(make_frame or FrameMaker(), self)
+        self._maker = FrameMaker()
+        self.runner = LatestRunner(make_frame or self._maker, self)
         self.autosave = Autosave(self.session, self.history, parent=self)
         self.frame: Frame | None = None
         self.theme: Theme = LIGHT
@@ -87,6 +88,7 @@ class MainWindow(QMainWindow):
         self._hovered: tuple[int, int] | None = None
         self._inspector_asked: bool | None = None
         self._said_notes: tuple[str, ...] = ()
+        self._refining = False
 
         self.top = TopBar()
         self.message = MessageBar()
@@ -211,19 +213,36 @@ class MainWindow(QMainWindow):
     @Slot()
     def _request(self, _viewport: object = None) -> None:
         """Ask for the picture of the newest document."""
-        layout = self.session.document.view.layout
-        self._ask((layout,) if layout in STAGES else STAGES, detail=False)
+        if self._refining:
+            # The exact picture of a long sequence takes its time, and is not wanted any more.
+            self.runner.cancel()
+            self._refining = False
+        self._ask(self._stages(), detail=False, quick=True)
 
-    def _ask(self, stages: tuple[Stage, ...], *, detail: bool) -> None:
-        self.runner.submit(
-            FrameRequest(self.session.document, self.equation.viewport, stages, self._device, detail)
-        )
+    def _stages(self) -> tuple[Stage, ...]:
+        layout = self.session.document.view.layout
+        return (layout,) if layout in STAGES else STAGES
+
+    def _ask(self, stages: tuple[Stage, ...], *, detail: bool, quick: bool) -> None:
+        document, viewport = self.session.document, self.equation.viewport
+        self.runner.submit(FrameRequest(document, viewport, stages, self._device, detail, quick))
+
+    def _follow_up(self, frame: Frame) -> None:
+        """Ask for what a picture did without: exact pixels after sampled ones, then the head's figures."""
+        if self.runner.is_busy or self.history.is_previewing:
+            return
+        if not frame.exact:
+            self._refining = True
+            self._ask(self._stages(), detail=False, quick=False)
+        else:
+            self._ask((), detail=True, quick=True)
 
     @Slot(object)
     def _on_frame(self, frame: Frame) -> None:
         if not frame.tiles:
             self.status.show_figures(frame.figures)
             return
+        self._refining = self._refining and not frame.exact
         before, self.frame = self.frame, frame
         document = frame.document
         # Another source of the same text has the same inputs, and yet it is another document with its own edit.
@@ -251,8 +270,7 @@ class MainWindow(QMainWindow):
                 self.say_error(frame.problem)
         self._show_row()
         self._show_state()
-        if not self.runner.is_busy and not self.history.is_previewing:
-            self._ask((), detail=True)  # the head's figures take longer than its picture, so they follow it
+        self._follow_up(frame)
         self._show_notes(frame.notes)
 
     @Slot(object)
@@ -322,13 +340,13 @@ class MainWindow(QMainWindow):
     def _pixel_words(self, query: int, key: int) -> str:
         """Say what else lies under the pixel of a cell, where several cells share one."""
         tile = None if self.frame is None else self.frame.tiles.get("weights")
-        if tile is None or max(tile.cells_per_pixel) <= 1:
+        if tile is None or max(tile.cells_per_pixel) <= 1 or not self.frame.exact:
             return ""
         rows, cols = tile.block(query, key)
         strongest = self.frame.field.strongest("weights", rows, cols)
         if strongest is None:
             return ""
-        weight = float(self.frame.field.weights[strongest])
+        weight = self.frame.field.values(*strongest).weight
         place = (strongest[0] + self.frame.inputs.query_start, strongest[1])
         return pixel_line(tile.reduce, rows, cols, place, weight)
 
@@ -480,7 +498,7 @@ class MainWindow(QMainWindow):
                 frame.n_query,
                 frame.n_key,
                 frame.seconds,
-                "exact, pooled" if pooled else "exact",
+                f"{'exact' if frame.exact else 'preview'}{', pooled' if pooled and frame.exact else ''}",
             )
 
     @Slot()
@@ -599,6 +617,7 @@ class MainWindow(QMainWindow):
         self.settings.state = QByteArray(self.arrangement.save())
         self.settings.sync()
         self.runner.close()
+        self._maker.close()
         self.files.close()
         self.autosave.close()
         self.session.changed.disconnect()

@@ -18,6 +18,7 @@ from relpos_viewer.app.frames import Frame
 from relpos_viewer.app.jobs import Job, Jobs
 from relpos_viewer.app.opening import open_document, with_tokens
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.field import PlainField, check_length
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import Document
 from relpos_viewer.document.files import SUFFIX, save_session
@@ -85,6 +86,7 @@ class WindowFiles(QObject):
         if self.may_discard():
             self._session_path, self._opened_name = None, ""
             self._window.autosave.origin = ""
+            self._window.message.dismiss()  # what was said was about the document that is gone
             self._window.history.reset(Document.default())
 
     def ask_open(self) -> None:
@@ -330,7 +332,7 @@ class WindowFiles(QObject):
     def export_figure(self) -> None:
         """Open the dialog of figures."""
         window = self._window
-        frame = window.frame
+        frame = self._whole_frame()
         if frame is None:
             return
         if self._figure_dialog is not None:
@@ -366,7 +368,7 @@ class WindowFiles(QObject):
     def copy_picture(self) -> None:
         """Put the panels that are on show on the clipboard, as a picture."""
         window = self._window
-        if window.frame is None:
+        if self._whole_frame() is None:
             return
         layout = window.session.document.view.layout
         panels = (layout,) if layout not in ("row", "grid") else FigureOptions().panels
@@ -376,7 +378,7 @@ class WindowFiles(QObject):
 
     @Slot(object)
     def _copy_figure(self, options: FigureOptions) -> None:
-        if self._window.frame is None:
+        if self._whole_frame() is None:
             return
         self._jobs.start(
             Job(
@@ -407,7 +409,7 @@ class WindowFiles(QObject):
 
     def _export_numbers(self, title: str, kinds: list[Exporter]) -> None:
         window = self._window
-        frame = window.frame
+        frame = self._whole_frame()
         if frame is None:
             return
         filters = {f"{each.title} (*{each.suffix})": each for each in kinds}
@@ -423,6 +425,18 @@ class WindowFiles(QObject):
             return
         path = str(target)
         self._export(path, partial(_save_numbers, frame, path, kind))
+
+    def _whole_frame(self) -> Frame | None:
+        """Return the frame when its stages can be written whole; says why when they cannot."""
+        frame = self._window.frame
+        if frame is None:
+            return None
+        try:
+            check_length(frame.n_key)
+        except ViewerError as error:
+            self._window.say_error(error)
+            return None
+        return frame
 
     def _drawn(self) -> Picture:
         frame = self._window.frame
@@ -465,7 +479,7 @@ def _picture(frame: Frame) -> Picture:
         mask=parse_mask(document.mask),
         edit=document.edit.at(frame.inputs.heads, frame.n_key),
         head=frame.curves.head,
-        field=frame.field,
+        field=frame.field if isinstance(frame.field, PlainField) else None,
         curves=frame.curves,
     )
 

@@ -7,11 +7,12 @@ import pytest
 
 from relpos_viewer.app.frames import FrameMaker, FrameRequest, Viewport
 from relpos_viewer.app.runner import Cancel, Cancelled
-from relpos_viewer.core.attention import attention
+from relpos_viewer.core.attention import attend, attention
 from relpos_viewer.core.encodings import FAMILIES
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import LARGEST
-from relpos_viewer.core.quantise import BEYOND, LAST_VALUE, MASKED, NO_KEY, ZERO_CODE
+from relpos_viewer.core.masks import parse_mask
+from relpos_viewer.core.quantise import BEYOND, LAST_VALUE, MASKED, NO_KEY, ZERO_CODE, quantise
 from relpos_viewer.document.document import (
     ArraySource,
     Document,
@@ -159,9 +160,81 @@ def test_a_content_dependent_family_shows_mean_and_spread_along_diagonals() -> N
     assert np.isfinite(shown.curves.family[1:, :10]).all(), "the other heads are drawn faintly"
 
 
-def test_too_many_tokens_are_refused_in_a_sentence() -> None:
-    with pytest.raises(ViewerError, match=r"2,049 tokens, and pictures of more than 2,048"):
-        frame(document(source=TextSource("a " * (LARGEST + 1))))
+LONG = TextSource(" ".join(f"word{index % 300}" for index in range(LARGEST + 52)), heads=2, dim=16)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("mask", ["causal", "window:300"])
+def test_a_long_sequence_has_the_numbers_of_attention_without_its_matrices(name: str, mask: str) -> None:
+    edit = np.zeros((2, 2 * 2100 - 1), np.float32)
+    edit[1, 2099 - 70 : 2099 - 20] = np.random.default_rng(2).normal(size=50)
+    spec = EncodingSpec(name, {"kind": "sinusoidal"} if name == "absolute" else {})
+    doc = document(
+        source=LONG, encoding=spec, mask=mask, edit=EditCurve(edit), view=View(head=1, reduce="mean")
+    )
+    maker = FrameMaker()
+    viewport = Viewport((0, 1e9), (0, 1e9), (210, 210))
+    first = frame(doc, viewport, maker, quick=True)
+    assert not first.exact and set(first.tiles) == {"content", "positional", "scores", "weights"}
+    shown = frame(doc, viewport, maker, quick=False)
+    assert shown.exact and frame(doc, viewport, maker, quick=True).exact, "row sums are known now"
+    inputs = inputs_for(LONG)
+    whole = attend(inputs, doc.encoding.build(), mask=parse_mask(mask), edit=edit)
+    cell = shown.field.values(1500, 1460)
+    assert cell.weight == pytest.approx(float(whole.weights[1, 1500, 1460]), abs=1e-6)
+    assert cell.edit == edit[1, 2099 - 40]
+    weights = whole.weights[1].numpy().reshape(210, 10, 210, 10)
+    seen = whole.visible[1].numpy().reshape(210, 10, 210, 10).sum((1, 3))
+    mean = weights.sum((1, 3)) / np.maximum(seen, 1)
+    tile = shown.tiles["weights"]
+    expected = quantise(mean.astype(np.float32), seen > 0, tile.levels)
+    assert (np.abs(tile.codes.astype(int) - expected) <= 1).all()
+    assert (shown.curves.visible == whole_diagonals(whole.visible[1].numpy())).all()
+
+
+def whole_diagonals(visible: np.ndarray) -> np.ndarray:
+    rows, cols = visible.nonzero()
+    found = np.zeros(2 * len(visible) - 1, bool)
+    found[cols - rows + len(visible) - 1] = True
+    return found
+
+
+def test_an_edit_of_a_long_sequence_comes_at_once_and_undo_gives_the_same_picture() -> None:
+    maker, viewport = FrameMaker(), Viewport((0, 1e9), (0, 1e9), (210, 210))
+    before = frame(document(source=LONG), viewport, maker)
+    edit = np.zeros((2, 2 * 2100 - 1), np.float32)
+    edit[0, 2099 - 40 : 2099] = 3
+    moved = frame(document(source=LONG, edit=EditCurve(edit)), viewport, maker, quick=True)
+    again = frame(document(source=LONG), viewport, maker, quick=True)
+    assert moved.exact and again.exact
+    assert not np.array_equal(moved.tiles["weights"].codes, before.tiles["weights"].codes)
+    for stage, tile in before.tiles.items():
+        assert np.array_equal(again.tiles[stage].codes, tile.codes), stage
+
+
+def test_the_spread_of_a_long_content_dependent_term_comes_from_sampled_queries() -> None:
+    doc = document(source=LONG, encoding=EncodingSpec("rope"))
+    curves = frame(doc, Viewport((0, 1e9), (0, 1e9), (50, 50)), quick=True).curves
+    assert not curves.exact and np.isfinite(curves.family[0, 2099]) and np.isnan(curves.family[1]).all()
+    inputs = inputs_for(LONG)
+    own = attention(inputs.q, inputs.k, encoding="rope").positional[0].numpy()
+    sampled = np.unique(np.linspace(0, 2099, 64).astype(int))
+    values = [own[i, i - 30] for i in sampled if i >= 30]
+    assert curves.family[0, 2099 - 30] == pytest.approx(np.mean(values), abs=1e-4)
+    assert (curves.high - curves.low)[2099 - 30] == pytest.approx(2 * np.std(values), abs=1e-3)
+
+
+def test_the_strongest_cell_of_a_long_block_is_found_by_any_thread() -> None:
+    shown = frame(
+        document(source=LONG, encoding=EncodingSpec("t5")), Viewport((0, 1e9), (0, 1e9), (210, 210))
+    )
+    inputs = inputs_for(LONG)
+    weights = attention(inputs.q, inputs.k, encoding="t5", mask="causal").weights[0].numpy()
+    for rows, cols in [((1200, 1210), (1190, 1200)), ((1200, 1210), (1200, 1210))]:
+        block = weights[slice(*rows), slice(*cols)]
+        row, col = divmod(int(block.argmax()), 10)
+        assert shown.field.strongest("weights", rows, cols) == (rows[0] + row, cols[0] + col)
+    assert shown.field.strongest("weights", (10, 20), (30, 40)) is None
 
 
 def test_after_a_refusal_the_last_good_document_is_shown_again() -> None:

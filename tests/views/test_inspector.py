@@ -92,7 +92,11 @@ CASES = [
     ("underflow", {"weight": 0.0, "log_weight": -200.0}, {"weight": "0", "log₁₀ weight": "−86.86"}),
     ("masked", {"weight": 0.0, "visible": False}, {"weight": "masked", "log₁₀ weight": "–"}),
     ("no key", {"weight": 0.0, "visible": False, "row_sees_a_key": False}, {"weight": "no visible key"}),
-    ("nan", {"content": np.nan, "weight": np.nan}, {"content: q·k / √d": "NaN", "weight": "NaN: not a number"}),
+    (
+        "nan",
+        {"content": np.nan, "weight": np.nan},
+        {"content: q·k / √d": "NaN", "weight": "NaN: not a number"},
+    ),
     ("infinite", {"content": -np.inf, "score": -np.inf}, {"content: q·k / √d": "−∞", "score": "−∞"}),
     (
         "edited",

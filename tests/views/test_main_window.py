@@ -271,14 +271,28 @@ def test_the_window_paints_and_the_newest_request_wins_while_the_worker_is_held(
     assert len(texts) <= 3 and texts[-1] == "a " * 11, "what nobody waits for any more is not computed"
 
 
-def test_a_sequence_that_is_too_long_is_said_and_the_picture_stays(window: MainWindow, qtbot: QtBot) -> None:
-    before = window.frame
-    window._on_text("a " * 2049)
-    qtbot.waitUntil(lambda: window.message.isVisible(), timeout=5000)
-    assert "2,049 tokens" in window.message.text()
-    assert same_tiles(window.frame, before)
-    window.history.undo()
+def test_a_long_sequence_is_sampled_first_then_exact_and_follows_the_hand(
+    open_window: Callable[..., MainWindow], qtbot: QtBot
+) -> None:
+    long = replace(START, source=replace(TEXT, text="the cat sat on a mat " * 500))
+    window = open_window(long)
+    frames: list = []
+    window.runner.delivered.connect(lambda frame: frames.append(frame) if frame.tiles else None)
     settle(window, qtbot)
+    qtbot.waitUntil(lambda: bool(frames) and frames[-1].exact and not window.runner.is_busy, timeout=20_000)
+    assert not frames[0].exact, "something to look at comes at once"
+    assert "exact" in window.status.findChild(object, "statusLeft").text()
+    before = window.frame
+    drag_curve(window, -40, 60)
+    settle(window, qtbot)
+    qtbot.waitUntil(lambda: not window.runner.is_busy, timeout=10_000)
+    assert window.frame.exact
+    assert not np.array_equal(window.frame.tiles["weights"].codes, before.tiles["weights"].codes)
+    window.equation.cell_hovered.emit(2000, 1960)
+    line = window.status.findChild(object, "statusCell").text()
+    assert line.startswith("query 2000 “") and "pixel: max of" in line
+    window.actions_by_id["export_data"].trigger()
+    assert "3,000 tokens, and figures and files of more than 2,048" in window.message.text()
 
 
 # Cell and curve
