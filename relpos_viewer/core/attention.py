@@ -87,9 +87,8 @@ def attend(
         positional = positional + toeplitz(curve, inputs.n_query, inputs.n_key)  # [head, query, key]
     scores = content + positional  # [head, query, key]
     visible = visible_cells(inputs, mask).expand_as(scores)  # [head, query, key]
-    weights = masked_softmax(scores, visible)  # [head, query, key]
-    if inputs.row_sums is not None:
-        weights = weights * inputs.row_sums  # [head, query, key]
+    given = inputs.weights if scale is None else None
+    weights = weights_of(scores, visible, positional, inputs.row_sums, given)  # [head, query, key]
     output = None if inputs.v is None else weights @ repeat_heads(inputs.v, inputs.heads).to(weights)
     return Attention(content, positional, scores, weights, output, visible)
 
@@ -177,6 +176,30 @@ def masked_softmax(scores: Tensor, visible: Tensor) -> Tensor:
     exponentials = (masked - top).exp()  # [..., query, key]
     sums = exponentials.sum(dim=-1, keepdim=True)  # [..., query, 1]
     return exponentials / sums.masked_fill(sums == 0, 1.0)  # [..., query, key]
+
+
+def weights_of(
+    scores: Tensor,
+    visible: Tensor,
+    positional: Tensor,
+    row_sums: Tensor | None = None,
+    given: Tensor | None = None,
+) -> Tensor:
+    """Return the softmax of scores [..., query, key]; of given weights, what a positional term makes of them.
+
+    Args:
+        scores, visible, positional: [..., query, key].
+        row_sums: [..., query, 1] when scores came from the logarithm of given weights; rows keep their sums.
+        given: those weights; a row to which nothing is added, and of which nothing is hidden, stays bit for bit.
+    """
+    weights = masked_softmax(scores, visible)  # [..., query, key]
+    if row_sums is None:
+        return weights
+    weights = weights * row_sums  # [..., query, key]
+    if given is None:
+        return weights
+    untouched = ((positional == 0) & (visible | (given == 0))).all(dim=-1, keepdim=True)  # [..., query, 1]
+    return torch.where(untouched, given, weights)  # [..., query, key]
 
 
 def log_normaliser(scores: Tensor, visible: Tensor) -> Tensor:

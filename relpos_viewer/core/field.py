@@ -18,9 +18,9 @@ from relpos_viewer.core.attention import (
     content_scores,
     edit_curve,
     log_normaliser,
-    masked_softmax,
     positional_scores,
     visible_cells,
+    weights_of,
 )
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
@@ -92,6 +92,7 @@ class PlainField:
         weights: softmax over visible keys.
         visible: bool.
         row_sums: [query, 1] for given weights, see `AttentionInputs`.
+        given: those weights, where they are still those of `content`.
     """
 
     content: Tensor
@@ -102,6 +103,7 @@ class PlainField:
     weights: Tensor
     visible: Tensor
     row_sums: Tensor | None
+    given: Tensor | None = None
 
     @classmethod
     def of(
@@ -129,8 +131,9 @@ class PlainField:
         if edit is not None:
             curve = edit_curve(edit, inputs)[head].to(content)  # [2·key−1]
         sums = None if one.row_sums is None else one.row_sums[0]  # [query, 1]
+        given = None if one.weights is None or scale is not None else one.weights[0]  # [query, key]
         empty = content.new_empty(0)
-        return cls(content, own, curve, empty, empty, empty, visible, sums).with_edit(curve)
+        return cls(content, own, curve, empty, empty, empty, visible, sums, given).with_edit(curve)
 
     def with_edit(self, edit: Tensor) -> PlainField:
         """Return the same head under another edit curve [2·key−1]; content and own term are shared."""
@@ -138,9 +141,7 @@ class PlainField:
         touched = bool(edit.any())
         positional = self.own + toeplitz(edit, n_query, n_key) if touched else self.own  # [query, key]
         scores = self.content + positional  # [query, key]
-        weights = masked_softmax(scores, self.visible)  # [query, key]
-        if self.row_sums is not None:
-            weights = weights * self.row_sums  # [query, key]
+        weights = weights_of(scores, self.visible, positional, self.row_sums, self.given)  # [query, key]
         return replace(self, edit=edit, positional=positional, scores=scores, weights=weights)
 
     @property
@@ -235,8 +236,10 @@ class PlainField:
         """Return a row's weights without the edit, [key]."""
         if not self.edit.any():
             return self.weights[query]
-        before = masked_softmax(self.content[query] + self.own[query], self.visible[query])  # [key]
-        return before if self.row_sums is None else before * self.row_sums[query]
+        own, visible = self.own[query], self.visible[query]  # [key] each
+        sums = None if self.row_sums is None else self.row_sums[query]  # [1]
+        given = None if self.given is None else self.given[query]  # [key]
+        return weights_of(self.content[query] + own, visible, own, sums, given)  # [key]
 
     def _before_weights(self) -> Tensor:
         return self.weights if not self.edit.any() else self.with_edit(torch.zeros_like(self.edit)).weights

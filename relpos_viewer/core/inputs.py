@@ -24,6 +24,7 @@ class AttentionInputs:
         k: [key_head, key, d], key_head divides head (grouped queries).
         v: [key_head, key, d_v].
         given: [head, query, key] content in score units.
+        weights: [head, query, key] when weights were given: rows that nothing is added to show them bit for bit.
         row_sums: [head, query, 1] when `given` is the logarithm of given weights: weights = row_sums · softmax.
         bias: [head, query, key] positional term that came with the file, score units.
         visible: bool [query, key] or [head, query, key] that came with the file, True = visible.
@@ -38,6 +39,7 @@ class AttentionInputs:
     k: Tensor | None = None
     v: Tensor | None = None
     given: Tensor | None = None
+    weights: Tensor | None = None
     row_sums: Tensor | None = None
     bias: Tensor | None = None
     visible: Tensor | None = None
@@ -96,7 +98,7 @@ class AttentionInputs:
         """Return the same inputs on `device`."""
         moved = {
             name: value.to(device)
-            for name in ("q", "k", "v", "given", "row_sums", "bias", "visible", "w_q", "w_k")
+            for name in ("q", "k", "v", "given", "weights", "row_sums", "bias", "visible", "w_q", "w_k")
             if (value := getattr(self, name)) is not None
         }
         return replace(self, **moved)
@@ -118,7 +120,7 @@ class AttentionInputs:
             self,
             **{
                 name: pick(getattr(self, name))
-                for name in ("q", "k", "v", "given", "row_sums", "bias", "w_q", "w_k")
+                for name in ("q", "k", "v", "given", "weights", "row_sums", "bias", "w_q", "w_k")
             },
             visible=visible[one] if visible is not None and visible.ndim == 3 else visible,
         )

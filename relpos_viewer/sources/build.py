@@ -81,10 +81,11 @@ def _from_arrays(source: ArraysLike) -> AttentionInputs:
         inputs = text_inputs(tokens, source.heads)
         notes += inputs.notes
     else:
-        given, row_sums, note = _given(arrays)
+        given, weights, note = _given(arrays)
         notes += [note] if note else []
         tokens = tokens or numbered(given.shape[2])
-        inputs = AttentionInputs(tokens, given=given, row_sums=row_sums)
+        sums = None if weights is None else weights.sum(dim=-1, keepdim=True)  # [head, query, 1]
+        inputs = AttentionInputs(tokens, given=given, weights=weights, row_sums=sums)
     shape = (inputs.heads, inputs.n_query, inputs.n_key)
     if len(inputs.tokens) != shape[2]:
         raise ViewerError(
@@ -100,6 +101,7 @@ def _from_arrays(source: ArraysLike) -> AttentionInputs:
         k=inputs.k,
         v=inputs.v,
         given=inputs.given,
+        weights=inputs.weights,
         row_sums=inputs.row_sums,
         bias=_spread(bias, shape, "bias", source.label),
         visible=_spread(visible, shape, "visible", source.label),
@@ -129,12 +131,12 @@ def _tensor(array: np.ndarray | None) -> Tensor | None:
 
 
 def _given(arrays: Mapping[str, np.ndarray]) -> tuple[Tensor, Tensor | None, str | None]:
-    """Return scores that stand for content `[head, query, key]`, the sums of given weights, and a note."""
+    """Return scores that stand for content, given weights, both `[head, query, key]`, and a note."""
     if (scores := _tensor(arrays.get("scores"))) is not None:
         return _matrices(scores), None, None
     if (weights := _tensor(arrays.get("weights"))) is not None:
         weights = _matrices(weights)
-        return weights.log(), weights.sum(dim=-1, keepdim=True), None  # [head, query, key], [head, query, 1]
+        return weights.log(), weights, None
     for name in ("bias", "visible"):
         if name in arrays:
             shape = arrays[name].shape

@@ -90,7 +90,9 @@ def test_given_weights_are_shown_untouched_and_an_edit_weighs_them_anew() -> Non
         source=ArraySource("", "", {"weights": given}), encoding=EncodingSpec("none"), mask="none", scale=None
     )
     shown = frame(doc)
-    np.testing.assert_allclose(shown.field.weights, given[0], atol=1e-7)
+    assert np.array_equal(shown.field.weights, given[0]), "bit for bit"
+    hidden = frame(replace(doc, mask="causal")).field.weights
+    assert hidden[0].tolist() == pytest.approx([0, 0, 0, 0, 0]), "the only visible weight of the first row is 0"
     edit = np.zeros((1, 9), np.float32)
     edit[0, 4 + 1] = np.log(3)  # the next key counts three times
     edited = frame(replace(doc, edit=EditCurve(edit))).field.weights
