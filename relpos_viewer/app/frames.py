@@ -19,7 +19,7 @@ from relpos_viewer.app.runner import Cancel, Cancelled
 from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import LARGEST, STAGES, Stage
+from relpos_viewer.core.field import STAGES, Stage
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.core.limits import view_levels
@@ -174,7 +174,7 @@ class FrameMaker:
         head = document.head
 
         pictures: HeadPictures = self._pictures.get(
-            (inputs, document.encoding, document.mask, document.scale, head, _display(inputs, request)),
+            (inputs, document.encoding, document.mask, document.scale, head, request.viewport.shape),
             lambda: head_pictures(
                 inputs,
                 encoding,
@@ -213,7 +213,7 @@ class FrameMaker:
             field=pictures.reader(),
             tiles=tiles,
             curves=curves,
-            figures=pictures.figures() if request.detail else {},
+            figures=pictures.figures(cancel) if request.detail else {},
             notes=(*inputs.notes, *notes),
             seconds=time.perf_counter() - began,
             device=device,
@@ -251,11 +251,6 @@ def _close(pictures: HeadPictures) -> None:
 
 def _first_line(error: Exception) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0][:120]
-
-
-def _display(inputs: AttentionInputs, request: FrameRequest) -> tuple[int, int] | None:
-    """Return the panel's pixels where pictures are made for them; a short sequence does not care."""
-    return request.viewport.shape if inputs.n_key > LARGEST else None
 
 
 def _tile(

@@ -25,6 +25,8 @@ from relpos_viewer.core.pooling import Span
 from relpos_viewer.core.score_field import ScoreField
 from relpos_viewer.document.document import View
 
+# Up to here whole matrices are as quick as sums (5 ms a picture at 256, 48 against 6 ms at 1,024), and simpler.
+PLAIN = 256
 # A part of a long matrix with at most so many cells is computed at once; above, a sampled preview comes first.
 CELLS_AT_ONCE = 4_000_000
 
@@ -74,7 +76,7 @@ class HeadPictures(Protocol):
     def rows_that_see(self) -> np.ndarray:
         """Return which queries see a key, bool [query]."""
 
-    def figures(self) -> dict[str, float]:
+    def figures(self, cancel: Cancel) -> dict[str, float]:
         """Return the head's figures by the name the status bar gives them."""
 
     def reader(self) -> Reader:
@@ -103,7 +105,9 @@ def head_pictures(
     Raises:
         ViewerError: when they do not fit each other, or the machine has too little memory.
     """
-    if inputs.n_key <= LARGEST:
+    # Given weights are shown bit for bit, which takes the matrices themselves.
+    whole = LARGEST if inputs.weights is not None else PLAIN
+    if inputs.n_key <= whole:
         return PlainPictures(inputs, encoding, scale, mask, head)
     return LongPictures(inputs, encoding, scale, mask, head, display)
 
@@ -117,7 +121,7 @@ class PlainPictures:
         def of_head(index: int) -> PlainField:
             return PlainField.of(inputs, encoding, scale=scale, mask=mask, edit=None, head=index)
 
-        self._documents = inputs.tokens.documents
+        self._inputs = inputs
         self._unedited = self._field = of_head(head)
         self._edit: np.ndarray | None = None
         self.curves = curve_set(inputs, encoding, self._field, head, of_head)
@@ -157,19 +161,9 @@ class PlainPictures:
         """Return which queries see a key, bool [query]."""
         return self._field.visible.any(dim=1).cpu().numpy()
 
-    def figures(self) -> dict[str, float]:
+    def figures(self, cancel: Cancel) -> dict[str, float]:
         """Return the head's figures."""
-        field = self._field
-        figures = {
-            "Toeplitz share": measures.toeplitz_share(field.positional, field.visible),
-            "position share": measures.position_share(field.content, field.positional, field.visible),
-            "mean distance": measures.mean_distance(field.weights),
-            "entropy (bits)": measures.entropy_bits(field.weights),
-        }
-        if self._documents is not None and len(set(self._documents)) > 1:
-            leak = measures.document_leak(field.weights, self._documents)  # [query]
-            figures["leak to other documents"] = float(leak.max())
-        return figures
+        return _figures(self._field, self._inputs, cancel)
 
     def reader(self) -> PlainField:
         """Return the field itself; it never changes."""
@@ -191,19 +185,28 @@ class LongPictures:
         head: int,
         display: tuple[int, int],
     ) -> None:
+        def of_head(index: int) -> PlainField:
+            return PlainField.of(inputs, encoding, scale=scale, mask=mask, edit=None, head=index)
+
+        self._inputs, self._of_head, self._head = inputs, of_head, head
         self._display = display
         self._field = ScoreField.of(inputs, encoding, scale=scale, mask=mask, head=head, display=display)
-        self.curves = sampled_curve_set(inputs, encoding, self._field, head)
+        self._cells = inputs.n_query * inputs.n_key
+        if (encoding.toeplitz and inputs.bias is None) or inputs.n_key > LARGEST:
+            self.curves = sampled_curve_set(inputs, encoding, self._field, head)
+        else:
+            self.curves = curve_set(inputs, encoding, of_head(head), head, of_head)
 
     def set_edit(self, curve: np.ndarray, cancel: Cancel) -> None:
         """Take the edit curve [2·key−1]; what differs from the last one is corrected."""
         self._field.set_curve(curve, cancel=cancel)
 
     def comes_at_once(self, rows: tuple[int, int], cols: tuple[int, int]) -> bool:
-        """Return whether row sums are known, and the part is the whole (kept pooled) or small."""
+        """Return whether row sums are known or quickly made, and the part is the whole (kept pooled) or small."""
         cells = (rows[1] - rows[0]) * (cols[1] - cols[0])
         whole = (rows, cols) == ((0, self._field.n_query), (0, self._field.n_key))
-        return self._field.ready and (whole or cells <= CELLS_AT_ONCE)
+        ready = self._field.ready or self._cells <= CELLS_AT_ONCE
+        return ready and (whole or cells <= CELLS_AT_ONCE)
 
     def prepare(self, cancel: Cancel) -> None:
         """Make the first pass over all cells."""
@@ -245,9 +248,14 @@ class LongPictures:
         """Return which queries see a key, bool [query]."""
         return self._field.rows_that_see()
 
-    def figures(self) -> dict[str, float]:
-        """Return nothing yet: each figure needs a pass over all cells."""
-        return {}
+    def figures(self, cancel: Cancel) -> dict[str, float]:
+        """Return the figures of a sequence whose matrices fit; beyond, each would need a pass over all cells."""
+        if self._inputs.n_key > LARGEST:
+            return {}
+        plain = self._of_head(self._head)
+        cancel.check()
+        edit = torch.from_numpy(self._field.curve()).to(plain.content)  # [2·key−1]
+        return _figures(plain.with_edit(edit), self._inputs, cancel)
 
     def reader(self) -> Reader:
         """Return the cells under the present edit."""
@@ -256,3 +264,23 @@ class LongPictures:
     def close(self) -> None:
         """Let the field's workers go."""
         self._field.close()
+
+
+def _figures(field: PlainField, inputs: AttentionInputs, cancel: Cancel) -> dict[str, float]:
+    """Return a head's figures; asks between them whether anybody still waits."""
+    figures: dict[str, float] = {}
+    measured: dict[str, Callable[[], float]] = {
+        "Toeplitz share": lambda: measures.toeplitz_share(field.positional, field.visible),
+        "position share": lambda: measures.position_share(field.content, field.positional, field.visible),
+        "mean distance": lambda: measures.mean_distance(field.weights),
+        "entropy (bits)": lambda: measures.entropy_bits(field.weights),
+    }
+    documents = inputs.tokens.documents
+    if documents is not None and len(set(documents)) > 1:
+        measured["leak to other documents"] = lambda: float(
+            measures.document_leak(field.weights, documents).max()
+        )
+    for name, measure in measured.items():
+        cancel.check()
+        figures[name] = measure()
+    return figures

@@ -47,8 +47,7 @@ class Picture:
     @property
     def caption(self) -> str:
         """One line that says what was drawn."""
-        parts = [self.encoding, self.mask, f"head {self.head}"]
-        return " · ".join(part for part in parts if part)
+        return _joined(self.encoding, self.mask, self.head)
 
 
 def picture(
@@ -89,6 +88,15 @@ def picture(
         scale=_scale_words(inputs, scale),
         mask=_mask_words(inputs, mask),
     )
+
+
+def caption(inputs: AttentionInputs, encoding: Encoding, mask: Mask, head: int) -> str:
+    """Return the caption that a picture of these would have, without computing it."""
+    return _joined(encoding.title, _mask_words(inputs, mask), head)
+
+
+def _joined(encoding: str, mask: str, head: int) -> str:
+    return " · ".join(part for part in (encoding, mask, f"head {head}") if part)
 
 
 def check_head(head: int, heads: int) -> None:

@@ -214,7 +214,6 @@ class MainWindow(QMainWindow):
     def _request(self, _viewport: object = None) -> None:
         """Ask for the picture of the newest document."""
         if self._refining:
-            # The exact picture of a long sequence takes its time, and is not wanted any more.
             self.runner.cancel()
             self._refining = False
         self._ask(self._stages(), detail=False, quick=True)
@@ -228,21 +227,24 @@ class MainWindow(QMainWindow):
         self.runner.submit(FrameRequest(document, viewport, stages, self._device, detail, quick))
 
     def _follow_up(self, frame: Frame) -> None:
-        """Ask for what a picture did without: exact pixels after sampled ones, then the head's figures."""
+        """Ask for what a picture did without: exact pixels after sampled ones, then the head's figures.
+
+        Both take their time, and are given up when a hand wants something else.
+        """
         if self.runner.is_busy or self.history.is_previewing:
             return
-        if not frame.exact:
-            self._refining = True
-            self._ask(self._stages(), detail=False, quick=False)
-        else:
+        self._refining = True
+        if frame.exact:
             self._ask((), detail=True, quick=True)
+        else:
+            self._ask(self._stages(), detail=False, quick=False)
 
     @Slot(object)
     def _on_frame(self, frame: Frame) -> None:
+        self._refining = False  # what comes now is what was asked for
         if not frame.tiles:
             self.status.show_figures(frame.figures)
             return
-        self._refining = self._refining and not frame.exact
         before, self.frame = self.frame, frame
         document = frame.document
         # Another source of the same text has the same inputs, and yet it is another document with its own edit.

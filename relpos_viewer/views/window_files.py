@@ -24,7 +24,7 @@ from relpos_viewer.document.document import Document
 from relpos_viewer.document.files import SUFFIX, save_session
 from relpos_viewer.export.arrays import EXPORTERS, Exporter, data, exporter_for, save_data
 from relpos_viewer.export.figures import FigureOptions, figure_bytes, save_figure
-from relpos_viewer.export.picture import Picture, picture
+from relpos_viewer.export.picture import Picture, caption, picture
 from relpos_viewer.sources.contents import Question
 from relpos_viewer.sources.files import FILE_KINDS
 from relpos_viewer.views.dialogs import ExportFigureDialog, QuestionDialog
@@ -337,8 +337,8 @@ class WindowFiles(QObject):
             return
         if self._figure_dialog is not None:
             self._figure_dialog.deleteLater()
-        caption = _picture(frame).caption
-        self._figure_dialog = ExportFigureDialog(caption, window.settings.figure, window.theme, window)
+        title = caption(frame.inputs, frame.encoding, parse_mask(frame.document.mask), frame.curves.head)
+        self._figure_dialog = ExportFigureDialog(title, window.settings.figure, window.theme, window)
         self._figure_dialog.save_requested.connect(self._on_save_figure)
         self._figure_dialog.copy_requested.connect(self._copy_figure)
         self._figure_dialog.open()
@@ -348,7 +348,9 @@ class WindowFiles(QObject):
         dialog = self._figure_dialog
         if dialog is not None:
             self._window.settings.figure = dialog.state()
-        self._export(path, partial(save_figure, self._drawn(), self._looks(options), path), dialog)
+        frame = self._window.frame
+        assert frame is not None
+        self._export(path, partial(_save_figure, frame, self._looks(options), path), dialog)
 
     def _export(
         self, path: str, work: Callable[[], object], dialog: ExportFigureDialog | None = None
@@ -378,12 +380,13 @@ class WindowFiles(QObject):
 
     @Slot(object)
     def _copy_figure(self, options: FigureOptions) -> None:
-        if self._whole_frame() is None:
+        frame = self._whole_frame()
+        if frame is None:
             return
         self._jobs.start(
             Job(
                 "Copying the picture",
-                partial(figure_bytes, self._drawn(), self._looks(options)),
+                partial(_figure_bytes, frame, self._looks(options)),
                 self._on_copied,
                 self._failed,
             )
@@ -438,11 +441,6 @@ class WindowFiles(QObject):
             return None
         return frame
 
-    def _drawn(self) -> Picture:
-        frame = self._window.frame
-        assert frame is not None
-        return _picture(frame)
-
     def _looks(self, options: FigureOptions) -> FigureOptions:
         """Return the options with the colours, limits and axis that are on the screen."""
         frame = self._window.frame
@@ -482,6 +480,14 @@ def _picture(frame: Frame) -> Picture:
         field=frame.field if isinstance(frame.field, PlainField) else None,
         curves=frame.curves,
     )
+
+
+def _save_figure(frame: Frame, options: FigureOptions, path: str) -> None:
+    save_figure(_picture(frame), options, path)
+
+
+def _figure_bytes(frame: Frame, options: FigureOptions) -> bytes:
+    return figure_bytes(_picture(frame), options)
 
 
 def _save_numbers(frame: Frame, path: str, kind: Exporter) -> None:
