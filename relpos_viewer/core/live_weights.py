@@ -92,6 +92,7 @@ class LiveWeights:
         self._counts = offset_counts  # [2·key−1]
         self._held: list[_Held] = []
         self._top: Tensor | None = None
+        self._ends: tuple[Tensor, Tensor] | None = None
 
     @property
     def ready(self) -> bool:
@@ -109,12 +110,12 @@ class LiveWeights:
         stats = RowStatistics.empty(self.scan.terms, len(self.cols) - 1)
         curve = self.curve if bool(self.curve.any()) else None
         self.scan.everything(stats, curve, cancel or Silent())
-        self.stats, self._held, self._top = stats, [], None
+        self.stats, self._held, self._top, self._ends = stats, [], None, None
         self._normalise()
 
     def forget(self) -> None:
         """Let the next `build` sum everything anew."""
-        self.stats, self._held, self._top = None, [], None
+        self.stats, self._held, self._top, self._ends = None, [], None, None
 
     def set_curve(self, curve: Tensor, cancel: CancelLike | None = None) -> None:
         """Show the edit `curve` [2·key−1], finite or −∞.
@@ -174,6 +175,19 @@ class LiveWeights:
         weights = weights[weights.isfinite()]
         return float(weights.amax()) if weights.numel() else 0.0
 
+    def score_ends(self) -> tuple[Tensor, Tensor]:
+        """Return small tensors, whose smallest and largest finite numbers are those of all visible scores."""
+        assert self.stats is not None
+        if self._ends is None:
+            self._ends = self.stats.low.amin().view(1), self.stats.high.amax().view(1)
+        lows, highs = [self._ends[0]], [self._ends[1]]
+        for held in self._held:
+            a, b = (offset + self.scan.terms.n_key - 1 for offset in held.band.offsets)
+            low, high = held.band.ends()
+            lows.append(low + self.curve[a:b])
+            highs.append(high + self.curve[a:b])
+        return torch.cat(lows), torch.cat(highs)
+
     def _first_bin_without_first_key(self) -> Tensor:
         """Return the largest score of each row's first pixel, the first key apart and bands left out, [query]."""
         terms, stop = self.scan.terms, int(self.cols[1])
@@ -221,7 +235,7 @@ class LiveWeights:
                 bands.append(Band((a, b), torch.empty(shape, dtype=terms.dtype, device=terms.device)))
         self._held = [*kept, *(self._with_pixels(band) for band in bands)]
         self.scan.touched(stats, touched, self._scanned_curve(), bands, cancel)
-        self.stats, self._top = stats, None
+        self.stats, self._top, self._ends = stats, None, None
 
     @staticmethod
     def _runs(offsets: np.ndarray, kept: list[_Held]) -> list[Span]:

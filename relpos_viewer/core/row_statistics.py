@@ -42,6 +42,18 @@ class Band:
 
     offsets: Span
     scores: Tensor
+    _ends: tuple[Tensor, Tensor] | None = None
+
+    def ends(self) -> tuple[Tensor, Tensor]:
+        """Return the smallest and largest finite score of each diagonal, [offset]; ±inf where there is none."""
+        if self._ends is None:
+            low, high = self.scores.amin(1), self.scores.amax(1)
+            if not bool((low.isfinite() & high.isfinite()).all()):
+                odd = ~self.scores.isfinite()
+                low = self.scores.masked_fill(odd, math.inf).amin(1)
+                high = self.scores.masked_fill(odd, -math.inf).amax(1)
+            self._ends = low, high
+        return self._ends
 
 
 @dataclass(eq=False)
@@ -55,7 +67,7 @@ class RowStatistics:
         rest: [query] sum over bins.
         broken: bool [query], rows that a visible NaN or +∞ makes not a number.
         content: smallest and largest finite visible content.
-        low, high: [2·key−1] smallest and largest finite visible score by offset, without the edit; ±inf where none.
+        low, high: [row block, bin] smallest and largest finite visible score of each `ROWS` rows; ±inf where none.
     """
 
     shift: Tensor
@@ -74,7 +86,8 @@ class RowStatistics:
         def full(shape: tuple[int, ...], value: float) -> Tensor:
             return torch.full(shape, value, dtype=terms.dtype, device=terms.device)
 
-        n, width = terms.n_query, 2 * terms.n_key - 1
+        n = terms.n_query
+        blocks = math.ceil(n / ROWS)
         return cls(
             shift=full((n,), 0.0),
             sums=full((n, bins), 0.0),
@@ -82,8 +95,8 @@ class RowStatistics:
             rest=full((n,), 0.0),
             broken=torch.zeros(n, dtype=torch.bool, device=terms.device),
             content=[math.inf, -math.inf],
-            low=full((width,), math.inf),
-            high=full((width,), -math.inf),
+            low=full((blocks, bins), math.inf),
+            high=full((blocks, bins), -math.inf),
         )
 
 
@@ -97,7 +110,7 @@ class Scan:
         visibility: which cells count.
         edges: int64 [bin + 1] of the pixel columns, from 0 to n_key.
         crew: who does the work.
-        extents: whether the first pass also looks for the smallest and largest scores, and content in them.
+        extents: whether passes also look for the smallest and largest scores, and the first for those of content.
     """
 
     terms: HeadTerms
@@ -122,8 +135,11 @@ class Scan:
         lock = threading.Lock()
 
         def job(rows: Span) -> None:
-            seen = _Extents(self, stats, lock) if self.extents else None
-            self._rows(stats, rows, curve, seen)
+            content = [math.inf, -math.inf]
+            self._rows(stats, rows, curve, content if self.extents else None)
+            with lock:
+                ends = stats.content
+                ends[0], ends[1] = min(ends[0], content[0]), max(ends[1], content[1])
 
         # The blocks of a causal mask grow with the rows: the longest first, so that all workers end together.
         self.crew.run(job, parts(self.terms.n_query, ROWS)[::-1], cancel, share)
@@ -169,6 +185,37 @@ class Scan:
         n = self.terms.n_query
         self.crew.run(again, [(a * ROWS, min((a + 1) * ROWS, n)) for a in blocks], cancel)
 
+    def diagonal_ends(self, cancel: CancelLike) -> tuple[Tensor, Tensor]:
+        """Return the smallest and largest finite visible score of each offset, [2·key−1]; ±inf where none.
+
+        Raises:
+            Whatever `cancel` raises.
+        """
+        n = self.terms.n_key
+        low = torch.full((2 * n - 1,), math.inf, dtype=self.terms.dtype, device=self.terms.device)
+        high = -low
+        lock = threading.Lock()
+
+        def job(rows: Span) -> None:
+            for part in self._chunks(rows):
+                block = self._scores(rows, part, None, None, ())
+                odd = ~block.isfinite()  # −inf marks hidden cells
+                free = _free_cells(block)
+                block.masked_fill_(odd, math.inf)
+                free.fill_(math.inf)
+                lowest = diagonals(block).amin(0)  # [offset]
+                block.masked_fill_(odd, -math.inf)
+                free.fill_(-math.inf)
+                highest = diagonals(block).amax(0)  # [offset]
+                first = int(self.edges[part[0]]) - (rows[1] - 1 + self.terms.start) + n - 1
+                a, b = max(first, 0), min(first + len(lowest), 2 * n - 1)
+                with lock:
+                    torch.minimum(low[a:b], lowest[a - first : b - first], out=low[a:b])
+                    torch.maximum(high[a:b], highest[a - first : b - first], out=high[a:b])
+
+        self.crew.run(job, parts(self.terms.n_query, ROWS)[::-1], cancel)
+        return low, high
+
     def largest(self, rows: Span, cols: Span, curve: Tensor) -> Tensor:
         """Return the largest visible score of each row inside cols, [rows]; −inf where there is none."""
         block = self.write(rows, cols, curve.new_empty(rows[1] - rows[0], cols[1] - cols[0]))
@@ -178,7 +225,9 @@ class Scan:
             block.masked_fill_(~seen.flip(0), -math.inf)
         return block.amax(1).flip(0)
 
-    def _rows(self, stats: RowStatistics, rows: Span, curve: Tensor | None, seen: _Extents | None) -> None:
+    def _rows(
+        self, stats: RowStatistics, rows: Span, curve: Tensor | None, content: list[float] | None
+    ) -> None:
         """Sum whole rows relative to their own maxima, chunk by chunk, and bring the chunks together."""
         a, b = rows
         height, bins = b - a, len(self.edges) - 1
@@ -187,9 +236,10 @@ class Scan:
         sums = torch.zeros((height, bins), **new)  # [rows turned round, bin]
         shifts: list[tuple[Span, Tensor]] = []
         for part in self._chunks(rows):
-            block = self._scores(rows, part, curve, seen, ())
+            block = self._scores(rows, part, curve, content, ())
             edges = self.edges[part[0] : part[1] + 1] - self.edges[part[0]]
             top = reduce_columns(block, edges, "amax")  # [rows, part]
+            self._note_ends(stats, rows, part, block, top)
             shift = _finite_shift(top.amax(1, keepdim=True))  # [rows, 1]
             peaks[:, part[0] : part[1]] = top
             sums[:, part[0] : part[1]] = reduce_columns(block.sub_(shift).exp_(), edges, "sum")
@@ -239,6 +289,7 @@ class Scan:
         block = self._scores(rows, (x0, x1), curve, None, bands)
         edges = self.edges[x0 : x1 + 1] - self.edges[x0]
         peaks = reduce_columns(block, edges, "amax")  # [rows turned round, x0:x1]
+        self._note_ends(stats, rows, (x0, x1), block, peaks)
         top, shift = peaks.amax(1).flip(0), stats.shift[a:b]  # [rows] each
         if bool((top > shift + RISE).any()):
             risen = torch.where(top > shift + RISE, _finite_shift(top), shift)  # [rows]
@@ -249,9 +300,17 @@ class Scan:
         stats.peaks[a:b, x0:x1], stats.sums[a:b, x0:x1] = peaks.flip(0), sums.flip(0)
 
     def _scores(
-        self, rows: Span, part: Span, curve: Tensor | None, seen: _Extents | None, bands: Sequence[Band]
+        self,
+        rows: Span,
+        part: Span,
+        curve: Tensor | None,
+        content: list[float] | None,
+        bands: Sequence[Band],
     ) -> Tensor:
-        """Return the scores of a block of whole bins under the edit, masked cells −inf: [rows turned round, cols]."""
+        """Return the scores of a block of whole bins under the edit, masked cells −inf: [rows turned round, cols].
+
+        The smallest and largest content of its visible cells is brought into `content` on the way.
+        """
         height, c, d = rows[1] - rows[0], int(self.edges[part[0]]), int(self.edges[part[1]])
         pitch = d - c + height  # the free cells after each row make every diagonal a column, see `diagonals`
         memory = self.crew.scratch("scores", height * pitch, self.terms.dtype)
@@ -263,24 +322,42 @@ class Scan:
         live = block[:, low - c : high - c]  # [rows, low:high]
         hidden = self.visibility.block(rows, (low, high), self.terms.device)
         hidden = None if hidden is None else ~hidden.flip(0)  # [rows, low:high]
-        if seen is not None and self.write == self.terms.base:
-            self.terms.content(rows, (low, high), live)
-            seen.content(live, hidden)
-            self.terms.add_own(rows, (low, high), live)
-        else:
+        if content is None:
             self.write(rows, (low, high), live)
+        else:
+            self.terms.content(rows, (low, high), live)
+            _widen(content, live, hidden)
+            self.terms.add_own(rows, (low, high), live)
         if hidden is not None:
             live.masked_fill_(hidden, -math.inf)
-        if seen is not None or bands:
-            memory.as_strided((height, height), (pitch, 1), memory.storage_offset() + d - c).fill_(-math.inf)
-        lowest = c - (rows[1] - 1 + self.terms.start)  # offset of the block's first diagonal
-        if seen is not None:
-            seen.diagonals(memory, block, lowest, whole=hidden is None and (low, high) == (c, d))
-        for band in bands:
-            _keep(band, diagonals(memory, block), lowest, rows)
+        if bands:
+            _free_cells(block).fill_(-math.inf)
+            lowest = c - (rows[1] - 1 + self.terms.start)  # offset of the block's first diagonal
+            for band in bands:
+                _keep(band, diagonals(block), lowest, rows)
         if curve is not None:
             live.add_(curve_on(curve, self.terms.start, rows, (low, high)))
         return block
+
+    def _note_ends(
+        self, stats: RowStatistics, rows: Span, part: Span, block: Tensor, peaks: Tensor
+    ) -> None:
+        """Write down the smallest and largest finite score of a block, bin by bin; peaks are its [rows, bin]."""
+        if not self.extents:
+            return
+        edges = self.edges[part[0] : part[1] + 1] - self.edges[part[0]]
+        for a, b in parts(rows[1] - rows[0], ROWS):
+            turned = slice(rows[1] - rows[0] - b, rows[1] - rows[0] - a)
+            place = ((rows[0] + a) // ROWS, slice(*part))
+            cells = block[turned]
+            low, high = cells.amin(0, keepdim=True), peaks[turned].amax(0)  # [1, cols], [part]
+            if not (float(low.amin()) > -math.inf and float(high.amax()) < math.inf):
+                # −inf marks hidden cells, and scores may be infinite or NaN themselves: none of these counts.
+                odd = ~cells.isfinite()
+                low = cells.masked_fill(odd, math.inf).amin(0, keepdim=True)
+                highest = cells.masked_fill(odd, -math.inf).amax(0, keepdim=True)
+                high = reduce_columns(highest, edges, "amax")[0]
+            stats.low[place], stats.high[place] = reduce_columns(low, edges, "amin")[0], high
 
     def _mark(self, rows: Span, broken: Tensor, peaks: Tensor, sums: Tensor, part: Span) -> None:
         """Make broken rows [rows turned round] not a number where they see a key, and nothing elsewhere."""
@@ -295,59 +372,30 @@ class Scan:
             peaks[place] = torch.where(seeing, math.nan, -math.inf)
 
 
-class _Extents:
-    """Looks for the smallest and largest visible finite terms while a pass has them in its cache."""
-
-    def __init__(self, scan: Scan, stats: RowStatistics, lock: threading.Lock) -> None:
-        self._scan, self._stats, self._lock = scan, stats, lock
-
-    def content(self, live: Tensor, hidden: Tensor | None) -> None:
-        """Take in a block of content."""
-        low, high = (live.amin(), live.amax()) if hidden is None else (math.nan, math.nan)
-        low, high = float(low), float(high)
-        if not (math.isfinite(low) and math.isfinite(high)):
-            odd = ~live.isfinite() if hidden is None else ~live.isfinite() | hidden
-            low = float(live.masked_fill(odd, math.inf).amin())
-            high = float(live.masked_fill(odd, -math.inf).amax())
-        with self._lock:
-            ends = self._stats.content
-            ends[0], ends[1] = min(ends[0], low), max(ends[1], high)
-
-    def diagonals(self, memory: Tensor, block: Tensor, lowest: int, *, whole: bool) -> None:
-        """Take in the diagonals of a block of content + own term; the free cells hold −inf."""
-        high = diagonals(memory, block).amax(0)  # [offset]
-        free = memory.as_strided(
-            (block.shape[0], block.shape[0]), (block.stride(0), 1), memory.storage_offset() + block.shape[1]
-        )
-        free.fill_(math.inf)
-        low = diagonals(memory, block).amin(0)  # [offset]
-        if not whole or not math.isfinite(float((high - low).sum())):
-            # −inf marks hidden cells, and scores may be infinite or NaN themselves: none of these counts.
-            kept = block.clone()
-            odd = ~kept.isfinite()
-            block.masked_fill_(odd, math.inf)
-            low = diagonals(memory, block).amin(0)
-            block.masked_fill_(odd, -math.inf)
-            free.fill_(-math.inf)
-            high = diagonals(memory, block).amax(0)
-            block.copy_(kept)
-        n = self._scan.terms.n_key
-        first = lowest + n - 1
-        a, b = max(first, 0), min(first + len(low), 2 * n - 1)
-        with self._lock:
-            stats, inside = self._stats, slice(a - first, b - first)
-            torch.minimum(stats.low[a:b], low[inside], out=stats.low[a:b])
-            torch.maximum(stats.high[a:b], high[inside], out=stats.high[a:b])
-
-
-def diagonals(memory: Tensor, block: Tensor) -> Tensor:
+def diagonals(block: Tensor) -> Tensor:
     """Return a view of a block whose columns are its diagonals, [rows, offset].
 
-    `block` [rows turned round, cols] lies in `memory` with as many free cells after each row as it has rows. A
-    view with rows one shorter moves every row one place to the right (Huang et al. 2018, arXiv 1809.04281).
+    `block` [rows turned round, cols] has as many free cells after each row as it has rows. A view with rows one
+    shorter moves every row one place to the right (Huang et al. 2018, arXiv 1809.04281).
     """
     height, pitch = block.shape[0], block.stride(0)
-    return memory.as_strided((height, pitch - 1), (pitch - 1, 1), memory.storage_offset())
+    return block.as_strided((height, pitch - 1), (pitch - 1, 1), block.storage_offset())
+
+
+def _free_cells(block: Tensor) -> Tensor:
+    """Return a view of the free cells after each row of a block, see `diagonals`."""
+    height, width = block.shape
+    return block.as_strided((height, height), (block.stride(0), 1), block.storage_offset() + width)
+
+
+def _widen(ends: list[float], live: Tensor, hidden: Tensor | None) -> None:
+    """Let [smallest, largest] take in the finite cells of a block that are not hidden."""
+    low, high = (math.nan, math.nan) if hidden is not None else (float(live.amin()), float(live.amax()))
+    if not (math.isfinite(low) and math.isfinite(high)):
+        odd = ~live.isfinite() if hidden is None else ~live.isfinite() | hidden
+        low = float(live.masked_fill(odd, math.inf).amin())
+        high = float(live.masked_fill(odd, -math.inf).amax())
+    ends[0], ends[1] = min(ends[0], low), max(ends[1], high)
 
 
 def band_rows(bin_width: float) -> int:

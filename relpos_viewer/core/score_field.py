@@ -78,7 +78,7 @@ class _Head:
     row_sums: Tensor | None
     live: dict[str, LiveWeights] = field(default_factory=dict)
     before: Normaliser | None = None
-    own_extents: RowStatistics | None = None
+    own_ends: tuple[Tensor, Tensor] | None = None
     viewports: OrderedDict[tuple[object, ...], _Viewport] = field(default_factory=OrderedDict)
 
 
@@ -390,8 +390,7 @@ class ScoreField:
     ) -> tuple[float, float]:
         """Return the smallest and largest visible finite value of a stage, for colours; (0, 0) when there is none.
 
-        For weights the lower end is 0. Exact under any edit: an edit moves a diagonal as a whole, so each
-        diagonal's own ends are enough.
+        For weights the lower end is 0. Exact under any edit.
         """
         _known(stage, FIELD_STAGES, "stage")
         one = self._of(head)
@@ -401,17 +400,18 @@ class ScoreField:
             return 0.0, live.largest(without_first_key=without_first_key)
         if stage == "content":
             return _ends(*(torch.tensor([end]) for end in self._stats(one, cancel).content))
-        visible = torch.from_numpy(one.offset_counts > 0).to(one.curve.device)  # [2·key−1]
         if stage == "scores":
-            stats = self._stats(one, cancel)
-            low, high = stats.low, stats.high
-        elif one.terms.own_is_toeplitz:
+            live = self._live(one, "weights")
+            live.build(cancel)
+            return _ends(*live.score_ends())
+        visible = torch.from_numpy(one.offset_counts > 0).to(one.curve.device)  # [2·key−1]
+        if one.terms.own_is_toeplitz:
             assert one.terms.curve is not None
             low = high = one.terms.curve
         else:
-            if one.own_extents is None:
-                one.own_extents = self._pass(one, one.terms.own, None, cancel, extents=True)
-            low, high = one.own_extents.low, one.own_extents.high
+            if one.own_ends is None:
+                one.own_ends = self._rough_scan(one, one.terms.own).diagonal_ends(cancel or Silent())
+            low, high = one.own_ends
         return _ends((low + one.curve)[visible], (high + one.curve)[visible])
 
     def visible_offsets(self, head: int | None = None) -> np.ndarray:
@@ -468,20 +468,17 @@ class ScoreField:
     def _before(self, one: _Head) -> Normaliser:
         """Return the normaliser without the edit."""
         if one.before is None:
-            stats = self._pass(one, one.terms.base, None, None, extents=False)
+            scan = self._rough_scan(one, one.terms.base)
+            stats = RowStatistics.empty(one.terms, len(scan.edges) - 1)
+            scan.everything(stats, None, Silent())
             inverse = torch.where(stats.rest == 0, 0.0, 1.0 / stats.rest)
             one.before = Normaliser(stats.shift, inverse)
         return one.before
 
-    def _pass(
-        self, one: _Head, write: Writer, curve: Tensor | None, cancel: CancelLike | None, *, extents: bool
-    ) -> RowStatistics:
-        """Make a pass that keeps a number a row and offset, and no picture."""
+    def _rough_scan(self, one: _Head, write: Writer) -> Scan:
+        """Return a scan for what needs no picture."""
         edges = whole_edges(self.n_key, math.ceil(self.n_key / COLS))
-        scan = Scan(one.terms, write, one.visibility, edges, self._crew, extents)
-        stats = RowStatistics.empty(one.terms, len(edges) - 1)
-        scan.everything(stats, curve, cancel or Silent())
-        return stats
+        return Scan(one.terms, write, one.visibility, edges, self._crew, extents=False)
 
     def _edges(self, rows: Span, cols: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         counts = (self.n_query, self.n_key)

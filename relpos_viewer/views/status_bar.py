@@ -10,8 +10,7 @@ from relpos_viewer.core.numbers import short
 from relpos_viewer.views import names
 from relpos_viewer.views.elided_label import ElidedLabel
 
-# Narrower than this the figures make way while the cursor is on a cell.
-ROOM_FOR_BOTH = 1250
+SPACING = 18
 
 FIGURE_TIPS = {
     "Toeplitz share": "Share of the positional term's variance that depends on j − i alone",
@@ -41,7 +40,7 @@ class StatusBar(QWidget):
         self._progress.setVisible(False)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(2, 0, 2, 0)
-        layout.setSpacing(18)
+        layout.setSpacing(SPACING)
         layout.addWidget(self._state)
         layout.addWidget(self._progress)
         layout.addWidget(self._work)
@@ -56,7 +55,13 @@ class StatusBar(QWidget):
     def show_cell(self, text: str) -> None:
         """Show one line about the cell or point under the cursor; empty for none."""
         self._cell.setText(text)
-        self._figures.setVisible(not text or self.width() > ROOM_FOR_BOTH)
+        self._make_room()
+
+    def _make_room(self) -> None:
+        """Let the figures make way while the line about a cell needs their room."""
+        parts = (self._state, self._cell, self._figures)
+        needed = sum(part.fontMetrics().horizontalAdvance(part.text()) + SPACING for part in parts)
+        self._figures.setVisible(not self._cell.text() or needed < self.width())
 
     def show_figures(self, figures: dict[str, float]) -> None:
         """Show the head's figures; those that are not defined are left out."""

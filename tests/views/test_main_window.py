@@ -814,3 +814,19 @@ def test_a_bias_from_a_file_is_named_in_the_position_panel(
     settle(window, qtbot)
     assert _formulas(window.frame)["positional"] == formula
     assert formula in "".join(label.text() for label in window.inspector.findChildren(QLabel))
+
+
+@pytest.mark.parametrize(("width", "figures"), [(1900, True), (1000, False)])
+def test_figures_make_way_for_the_line_about_a_cell(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, width: int, figures: bool
+) -> None:
+    window = open_window()
+    settle(window, qtbot)
+    window.resize(width, 800)
+    qtbot.waitUntil(lambda: window.width() == width, timeout=2000)
+    label = window.status.findChild(object, "statusFigures")
+    assert label.isVisible()
+    window.equation.cell_hovered.emit(9, 5)
+    assert label.isVisible() == figures
+    window.equation.cell_hovered.emit(-1, -1)
+    assert label.isVisible()
