@@ -79,6 +79,39 @@ class LineValues:
     visible: np.ndarray
 
 
+def cell_in_row(row: LineValues, key: int, query_start: int) -> CellValues:
+    """Return one cell of a row that `row` gave, without reading the row again.
+
+    Args:
+        row: all keys of one query.
+        key: the cell's key.
+        query_start: position of the first query.
+    """
+    query = int(row.queries[key])
+    scores = np.where(row.visible, row.score, -np.inf).astype(np.float64)  # [key]
+    log_weight = -math.inf
+    if row.visible[key]:
+        top = scores.max()
+        # A row of softmax sums to 1; one of given weights keeps its own sum.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            normaliser = top + np.log(np.exp(scores - top).sum()) if np.isfinite(top) else top
+            log_weight = float(scores[key] - normaliser + np.log(row.weight.sum(dtype=np.float64)))
+    return CellValues(
+        query=query,
+        key=key,
+        offset=key - (query + query_start),
+        content=float(row.content[key]),
+        positional=float(row.positional[key]),
+        edit=float(row.edit[key]),
+        score=float(row.score[key]),
+        weight=float(row.weight[key]),
+        before_weight=float(row.before_weight[key]),
+        log_weight=log_weight,
+        visible=bool(row.visible[key]),
+        row_sees_a_key=bool(row.visible.any()),
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class PlainField:
     """One head's attention, all [query, key].

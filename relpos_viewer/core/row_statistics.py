@@ -339,9 +339,7 @@ class Scan:
             live.add_(curve_on(curve, self.terms.start, rows, (low, high)))
         return block
 
-    def _note_ends(
-        self, stats: RowStatistics, rows: Span, part: Span, block: Tensor, peaks: Tensor
-    ) -> None:
+    def _note_ends(self, stats: RowStatistics, rows: Span, part: Span, block: Tensor, peaks: Tensor) -> None:
         """Write down the smallest and largest finite score of a block, bin by bin; peaks are its [rows, bin]."""
         if not self.extents:
             return

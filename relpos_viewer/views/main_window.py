@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
 from PySide6.QtGui import (
     QAction,
@@ -32,7 +31,7 @@ from relpos_viewer.app.settings import Settings
 from relpos_viewer.app.undo import History
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES, Stage
-from relpos_viewer.document.document import Document, EncodingSpec, TextSource, replace
+from relpos_viewer.document.document import Document, TextSource, replace
 from relpos_viewer.document.session import Session
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_editor import CurveEditor
@@ -40,13 +39,14 @@ from relpos_viewer.views.equation_row import EquationRow
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.inspector import Inspector
 from relpos_viewer.views.message_bar import MessageBar
-from relpos_viewer.views.readout import cell_line, offset_line, pixel_line
 from relpos_viewer.views.sequence_panel import SequencePanel
 from relpos_viewer.views.status_bar import StatusBar
 from relpos_viewer.views.theme import DARK, LIGHT, Theme, application_palette, stylesheet
 from relpos_viewer.views.top_bar import TopBar
 from relpos_viewer.views.window_actions import connect_actions, draw_icons, fill_menu_bar
 from relpos_viewer.views.window_commands import WindowCommands
+from relpos_viewer.views.window_cursor import WindowCursor
+from relpos_viewer.views.window_edits import WindowEdits
 from relpos_viewer.views.window_files import WindowFiles
 from relpos_viewer.views.window_layout import WindowLayout
 
@@ -84,8 +84,6 @@ class MainWindow(QMainWindow):
         self.frame: Frame | None = None
         self.theme: Theme = LIGHT
         self._device = settings.device
-        self._pinned: tuple[int, int | None] | None = None
-        self._hovered: tuple[int, int] | None = None
         self._inspector_asked: bool | None = None
         self._said_notes: tuple[str, ...] = ()
         self._refining = False
@@ -100,6 +98,8 @@ class MainWindow(QMainWindow):
         self._lay_out()
 
         self.actions_by_id = make_actions(self)
+        self.cursor_place = WindowCursor(self)
+        self.edits = WindowEdits(self)
         self.files = WindowFiles(self, path)
         self.commands = WindowCommands(self)
         self.menus = fill_menu_bar(self.menuBar(), self.actions_by_id)
@@ -113,7 +113,7 @@ class MainWindow(QMainWindow):
         self.apply_theme()
         self._restore_geometry()
         self._show_document(document)
-        self._request()
+        self.request_picture()
         self.curve.setFocus()  # so that the arrow keys move what this window is about
 
     # Building
@@ -147,27 +147,27 @@ class MainWindow(QMainWindow):
         self.runner.busy.connect(self._on_busy)
         self.autosave.failed.connect(self.say_error)
 
-        self.top.encoding_changed.connect(self._on_encoding)
+        self.top.encoding_changed.connect(self.edits.set_encoding)
         self.top.head_chosen.connect(self.commands.show_head)
-        self.top.mask_changed.connect(self._on_mask)
-        self.top.scale_changed.connect(self._on_scale)
+        self.top.mask_changed.connect(self.edits.set_mask)
+        self.top.scale_changed.connect(self.edits.set_scale)
         self.top.refused.connect(self.message.show_error)
 
-        self.sequence.text_changed.connect(self._on_text)
+        self.sequence.text_changed.connect(self.edits.type_text)
         self.sequence.tokenizer_changed.connect(self.commands.set_tokenizer)
-        self.sequence.sample_chosen.connect(self._on_sample)
-        self.sequence.token_hovered.connect(self._on_token_hovered)
-        self.sequence.token_clicked.connect(self._on_token_clicked)
+        self.sequence.sample_chosen.connect(self.edits.choose_sample)
+        self.sequence.token_hovered.connect(self.cursor_place.on_key_hovered)
+        self.sequence.token_clicked.connect(self.cursor_place.on_token_clicked)
 
-        self.equation.cell_hovered.connect(self._on_cell_hovered)
-        self.equation.cell_pinned.connect(self._on_cell_pinned)
-        self.equation.viewport_changed.connect(self._request)
+        self.equation.cell_hovered.connect(self.cursor_place.on_cell_hovered)
+        self.equation.cell_pinned.connect(self.cursor_place.on_cell_pinned)
+        self.equation.viewport_changed.connect(self.request_picture)
         self.equation.layout_requested.connect(self.commands.set_layout)
 
-        self.curve.edit_previewed.connect(self._on_edit_previewed)
-        self.curve.edit_committed.connect(self._on_edit_committed)
+        self.curve.edit_previewed.connect(self.edits.preview_curve)
+        self.curve.edit_committed.connect(self.edits.commit_curve)
         self.curve.edit_cancelled.connect(self.history.cancel_preview)
-        self.curve.offset_hovered.connect(self._on_offset_hovered)
+        self.curve.offset_hovered.connect(self.cursor_place.on_offset_hovered)
         self.curve.tool_changed.connect(self._on_tool)
         self.curve.hint_changed.connect(self.status.show_cell)
         self.curve.refused.connect(self.message.show_error)
@@ -177,8 +177,8 @@ class MainWindow(QMainWindow):
         recent.triggered.connect(self.files.on_recent)
         device.aboutToShow.connect(self.commands.fill_devices)
         device.triggered.connect(self.commands.on_device)
-        self.inspector.key_hovered.connect(self._on_key_hovered)
-        self.inspector.key_clicked.connect(self._on_key_clicked)
+        self.inspector.key_hovered.connect(self.cursor_place.on_key_hovered)
+        self.inspector.key_clicked.connect(self.cursor_place.on_key_clicked)
         QGuiApplication.styleHints().colorSchemeChanged.connect(self.apply_theme)
 
     # From the document to the picture
@@ -188,9 +188,9 @@ class MainWindow(QMainWindow):
         if self.message.is_error and not stands and not new.same_but_view(old):
             self.message.dismiss()  # what was wrong is being mended
         if new.source is not old.source:
-            self._pinned = None
+            self.cursor_place.forget_pin()
         self._show_document(new)
-        self._request()
+        self.request_picture()
 
     def _show_document(self, document: Document) -> None:
         self.sequence.set_source(document.source)
@@ -211,7 +211,7 @@ class MainWindow(QMainWindow):
         return self.frame.inputs.heads if same else document.heads
 
     @Slot()
-    def _request(self, _viewport: object = None) -> None:
+    def request_picture(self, _viewport: object = None) -> None:
         """Ask for the picture of the newest document."""
         if self._refining:
             self.runner.cancel()
@@ -256,10 +256,9 @@ class MainWindow(QMainWindow):
         if new_sequence:
             self.sequence.set_tokens(frame.inputs.tokens)
             self.top.set_document(self.session.document, frame.inputs.heads)
-            self._leave_cells(frame)
+            self.cursor_place.enter(frame)
         luts = palettes(document.view.terms_map, document.view.weights_map, self.theme.name)
         self.equation.set_frame(frame, luts)
-        self.equation.set_pinned(self._pinned)
         if "weights" in frame.tiles:
             self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
         self.inspector.bars.set_weights_scale(document.view.weights_scale)
@@ -270,7 +269,7 @@ class MainWindow(QMainWindow):
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
             if frame.problem:
                 self.say_error(frame.problem)
-        self._show_row()
+        self.cursor_place.show()
         self._show_state()
         self._follow_up(frame)
         self._show_notes(frame.notes)
@@ -299,180 +298,7 @@ class MainWindow(QMainWindow):
         typed = isinstance(self.session.document.source, TextSource)
         return self.frame.inputs.notes if typed and self.frame is not None else ()
 
-    # What is under the cursor
-
-    def _leave_cells(self, frame: Frame) -> None:
-        """Forget the cell under the pointer, which is another in a new sequence, and a pin that it lacks.
-
-        Between the choice of a sequence and its picture, hands still point at cells of the old one.
-        """
-        query, key = self._pinned or (frame.n_query, None)
-        if query >= frame.n_query or (key is not None and key >= frame.n_key):
-            # Something to look at: how the last query, which sees everything, spreads its attention.
-            self._pinned = (frame.n_query - 1, None)
-        self.equation.set_cell(None)
-        self._hover(None)
-
-    @property
-    def _shown_row(self) -> int | None:
-        if self._hovered is not None:
-            return self._hovered[0]
-        return None if self._pinned is None else self._pinned[0]
-
-    def _show_row(self) -> None:
-        """Show the row and the cell that are hovered, or else pinned, in strip, inspector and status line."""
-        frame = self.frame
-        row = self._shown_row
-        if frame is None or row is None or row >= frame.n_query:
-            self.inspector.set_cell(None)
-            self.sequence.set_row(None)
-            return
-        labels = frame.inputs.tokens.labels
-        start = frame.inputs.query_start
-        line = frame.field.row(row)
-        key = self._shown_key(line.weight)
-        cell = frame.field.values(row, key)
-        self.sequence.set_row(row + start, line.weight, line.visible)
-        self.inspector.set_cell(cell, labels, line)
-        if self._hovered is not None:
-            edited = not self.session.document.edit.is_zero
-            line = cell_line(cell, labels[row + start], labels[key], edited=edited)
-            self.status.show_cell(line + self._pixel_words(row, key))
-
-    def _pixel_words(self, query: int, key: int) -> str:
-        """Say what else lies under the pixel of a cell, where several cells share one."""
-        tile = None if self.frame is None else self.frame.tiles.get("weights")
-        if tile is None or max(tile.cells_per_pixel) <= 1 or not self.frame.exact:
-            return ""
-        rows, cols = tile.block(query, key)
-        strongest = self.frame.field.strongest("weights", rows, cols)
-        if strongest is None:
-            return ""
-        weight = self.frame.field.values(*strongest).weight
-        place = (strongest[0] + self.frame.inputs.query_start, strongest[1])
-        return pixel_line(tile.reduce, rows, cols, place, weight)
-
-    def _shown_key(self, weight: np.ndarray) -> int:
-        for place in (self._hovered, self._pinned):
-            if place is not None:
-                return place[1] if place[1] is not None else int(np.nan_to_num(weight).argmax())
-        return 0
-
-    def _hover(self, cell: tuple[int, int] | None) -> None:
-        self._hovered = cell
-        self.sequence.set_current(None if cell is None else cell[1])
-        offset = (
-            None if cell is None or self.frame is None else cell[1] - cell[0] - self.frame.inputs.query_start
-        )
-        self.curve.set_offset(offset)
-        if cell is None:
-            self.status.show_cell("")
-        self._show_row()
-
-    @Slot(int, int)
-    def _on_cell_hovered(self, query: int, key: int) -> None:
-        self._hover(None if query < 0 else (query, key))
-
-    @Slot(int, int)
-    def _on_cell_pinned(self, query: int, key: int) -> None:
-        self._pinned = None if query < 0 else (query, None if key < 0 else key)
-        self._show_row()
-
-    @Slot(int)
-    def _on_token_hovered(self, token: int) -> None:
-        self._on_key_hovered(token)
-
-    @Slot(int)
-    def _on_token_clicked(self, token: int) -> None:
-        if self.frame is None:
-            return
-        query = token - self.frame.inputs.query_start
-        if query >= 0:
-            self._pinned = (query, None)
-            self.equation.set_pinned(self._pinned)
-            self._show_row()
-
-    @Slot(int)
-    def _on_key_hovered(self, key: int) -> None:
-        row = None if self._pinned is None else self._pinned[0]
-        cell = None if key < 0 or row is None else (row, key)
-        self.equation.set_cell(cell)
-        self._hover(cell)
-
-    @Slot(int)
-    def _on_key_clicked(self, key: int) -> None:
-        row = self._shown_row
-        if row is not None:
-            self._pinned = (row, key)
-            self.equation.set_pinned(self._pinned)
-            self._show_row()
-
-    @Slot(object)
-    def _on_offset_hovered(self, offset: int | None) -> None:
-        self.equation.set_offset(offset)
-        curves = None if self.frame is None else self.frame.curves
-        if offset is None or curves is None or abs(offset) >= curves.n:
-            self.status.show_cell("")
-            return
-        place = offset + curves.n - 1
-        edit = float(self.curve.edit[curves.head, place])
-        self.status.show_cell(offset_line(offset, float(curves.family[curves.head, place]), edit))
-
-    # What hands do
-
-    @Slot(object)
-    def _on_edit_previewed(self, values: np.ndarray) -> None:
-        document = self.session.document
-        self.history.preview(replace(document, edit=document.edit.updated(values)))
-
-    @Slot(object, str, object)
-    def _on_edit_committed(self, values: np.ndarray, name: str, merge_key: str | None) -> None:
-        document = self.session.document
-        edited = replace(document, edit=document.edit.updated(values))
-        if self.history.is_previewing:
-            self.history.preview(edited)
-            self.history.commit_preview(name)
-            self._request()  # its figures follow, now that the hand rests
-        else:
-            self.history.push(edited, name, merge_key)
-
-    @Slot(object)
-    def _on_encoding(self, spec: EncodingSpec) -> None:
-        document = self.session.document
-        same_family = spec.name == document.encoding.name
-        name = "Change encoding parameters" if same_family else f"Choose {spec.build().title}"
-        self.history.push(
-            replace(document, encoding=spec), name, f"encoding {spec.name}" if same_family else None
-        )
-
-    @Slot(str)
-    def _on_mask(self, mask: str) -> None:
-        self.history.push(
-            replace(self.session.document, mask=mask), "Change mask", f"mask {mask.partition(':')[0]}"
-        )
-
-    @Slot(object)
-    def _on_scale(self, scale: float | None) -> None:
-        self.history.push(replace(self.session.document, scale=scale), "Change scale")
-
-    @Slot(str)
-    def _on_text(self, text: str) -> None:
-        document = self.session.document
-        if isinstance(document.source, TextSource) and text != document.source.text:
-            self.history.push(
-                replace(document, source=replace(document.source, text=text)), "Type text", "text"
-            )
-
-    @Slot(str, str)
-    def _on_sample(self, text: str, tokenizer: str) -> None:
-        document = self.session.document
-        before = document.source if isinstance(document.source, TextSource) else TextSource("")
-        source = replace(before, text=text, tokenizer=tokenizer)
-        mask = (
-            document.mask if isinstance(document.mask, str) else "causal"
-        )  # a mask array fits one length only
-        self.files.forget_sequence()
-        self.history.push(replace(document, source=source, mask=mask), "Choose sample")
+    # What is said
 
     @Slot()
     def _on_tool(self) -> None:
@@ -480,8 +306,6 @@ class MainWindow(QMainWindow):
         if self.curve.axis != view.curve_axis:
             self.history.set_view(replace(view, curve_axis=self.curve.axis))
         self._show_actions()
-
-    # What is said
 
     def say_error(self, error: object) -> None:
         """Show one sentence about what went wrong."""
@@ -523,7 +347,7 @@ class MainWindow(QMainWindow):
         """Compute on `device` from now on."""
         self._device = self.settings.device = device
         self._said_notes = ()
-        self._request()
+        self.request_picture()
 
     @Slot()
     def apply_theme(self, _scheme: object = None) -> None:
@@ -586,7 +410,7 @@ class MainWindow(QMainWindow):
         """Ask for sharper pictures on a screen with more pixels."""
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
-            self._request()
+            self.request_picture()
 
     def _restore_geometry(self) -> None:
         geometry = self.settings.geometry

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from relpos_viewer.core.attention import attention, masked_softmax
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import STAGES, PlainField
+from relpos_viewer.core.field import STAGES, PlainField, cell_in_row
 from relpos_viewer.core.inputs import inputs_from_arrays
 from relpos_viewer.core.masks import parse_mask
 
@@ -126,6 +126,8 @@ def test_the_field_of_a_head_is_that_head_of_attention(name: str, mask: str) -> 
             assert cell.edit == pytest.approx(edit[head, delta + 8])
             assert cell.content + cell.positional + cell.edit == pytest.approx(cell.score)
             assert cell.before_weight == pytest.approx(float(before.weights[head, i, j]), abs=1e-12)
+            again = cell_in_row(field.row(i), j, 4)
+            assert vars(again) == pytest.approx(vars(cell), abs=1e-12)
         np.testing.assert_allclose(field.row(2).before_weight, before.weights[head, 2], atol=1e-12)
         np.testing.assert_allclose(field.column(3).weight, whole.weights[head, :, 3], atol=1e-12)
         diagonal = field.diagonal(-2)

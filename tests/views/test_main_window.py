@@ -257,7 +257,7 @@ def test_the_window_paints_and_the_newest_request_wins_while_the_worker_is_held(
     timer.timeout.connect(lambda: ticks.append(1))
     timer.start(5)
     for count in range(2, 12):
-        window._on_text("a " * count)
+        window.edits.type_text("a " * count)
         window.grab()
         QApplication.processEvents()
     qtbot.wait(60)
@@ -332,9 +332,9 @@ def test_an_edit_survives_typing_a_longer_text(window: MainWindow, qtbot: QtBot)
     drag_curve(window, -3, 60)
     settle(window, qtbot)
     edit = window.session.document.edit
-    window._on_text("short text")
+    window.edits.type_text("short text")
     settle(window, qtbot)
-    window._on_text(TEXT.text + " again")
+    window.edits.type_text(TEXT.text + " again")
     settle(window, qtbot)
     assert window.session.document.edit == edit
     assert window.frame.curves.edit[0, 11 - 3] == edit.values[0, 10 - 3]
@@ -361,13 +361,13 @@ def test_what_was_pointed_at_in_a_longer_sequence_is_let_go(
     settle(window, qtbot)
     window.curve.radius = 4
     point(window)
-    window._on_text("one")
+    window.edits.type_text("one")
     point(window)  # at the picture of the old sequence, which is still on show
     settle(window, qtbot)
     assert window.inspector.heading() == "query 0 “one” → key 0 “one”  δ = 0"
     assert window.status.findChild(object, "statusCell").text() == ""
     assert window.curve.radius == 0, "no neighbour can follow"
-    window._on_text(TEXT.text)
+    window.edits.type_text(TEXT.text)
     settle(window, qtbot)
     assert window.curve.radius == 4, "the chosen radius outlives a text that was too short for it"
 

@@ -460,7 +460,7 @@ def test_past_a_drawn_edit_the_curve_is_zero_and_says_so(window: MainWindow, qtb
     nine = Document(source=TextSource("a b c d e f g h i"), encoding=EncodingSpec("alibi"), mask="causal")
     shown(window, qtbot, replace(nine, edit=EditCurve(PAST[None].repeat(4, 0))))
     assert window.frame.curves.beyond is None
-    window._on_text(SIXTEEN.text)
+    window.edits.type_text(SIXTEEN.text)
     settle(window, qtbot)
     curves = window.frame.curves
     assert curves.edit[0, 7] == -4 and not curves.edit[0, :7].any()
