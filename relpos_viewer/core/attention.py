@@ -200,8 +200,3 @@ def weights_of(
         return weights
     untouched = ((positional == 0) & (visible | (given == 0))).all(dim=-1, keepdim=True)  # [..., query, 1]
     return torch.where(untouched, given, weights)  # [..., query, key]
-
-
-def log_normaliser(scores: Tensor, visible: Tensor) -> Tensor:
-    """Return log Σ exp over the visible cells of each row, [..., query]; −∞ for a row without any."""
-    return scores.masked_fill(~visible, -math.inf).logsumexp(dim=-1)

@@ -17,7 +17,6 @@ from torch import Tensor
 from relpos_viewer.core.attention import (
     content_scores,
     edit_curve,
-    log_normaliser,
     positional_scores,
     visible_cells,
     weights_of,
@@ -208,26 +207,7 @@ class PlainField:
 
     def values(self, query: int, key: int) -> CellValues:
         """Return the exact numbers of one cell."""
-        scores, visible = self.scores[query], self.visible[query]  # [key] each
-        offset = key - (query + self.n_key - self.n_query)
-        shown = bool(visible[key])
-        log_weight = float(scores[key]) - float(log_normaliser(scores, visible)) if shown else -math.inf
-        if self.row_sums is not None:
-            log_weight += float(self.row_sums[query].log())
-        return CellValues(
-            query=query,
-            key=key,
-            offset=offset,
-            content=float(self.content[query, key]),
-            positional=float(self.own[query, key]),
-            edit=float(self.edit[offset + self.n_key - 1]),
-            score=float(scores[key]),
-            weight=float(self.weights[query, key]),
-            before_weight=float(self._before(query)[key]),
-            log_weight=log_weight,
-            visible=shown,
-            row_sees_a_key=bool(visible.any()),
-        )
+        return cell_in_row(self.row(query), key, self.n_key - self.n_query)
 
     def row(self, query: int) -> LineValues:
         """Return one query's numbers over all keys."""
