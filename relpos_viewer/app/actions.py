@@ -337,6 +337,12 @@ _SEQUENCE = (
         starts_section=True,
     ),
     ActionSpec(
+        "axes",
+        "Order of axes…",
+        "Sequence",
+        "Read the arrays of this file again, with their axes in another order.",
+    ),
+    ActionSpec(
         "source_size",
         "Heads of typed text…",
         "Sequence",

@@ -13,7 +13,7 @@ import numpy as np
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import shape_text
-from relpos_viewer.sources.contents import Choices
+from relpos_viewer.sources.contents import Choices, Question
 
 Arrays = dict[str, np.ndarray]
 VECTORS = ("q", "k", "v")  # [head, position, d]
@@ -100,6 +100,12 @@ def _batch_entry(length: int, what: str, choices: Choices) -> int:
     return int(choices.settle("batch", f"{what} of {length}; say which entry to show.", options))
 
 
+def order_question() -> Question:
+    """Return the question about the axes of q, k and v, for a file that was read in one order already."""
+    titles = {order: f"{title} or {_TITLES_OF_THREE[order]}" for order, title in _TITLES.items()}
+    return Question("In which order are the axes of q, k and v?", "order", list(titles.items()))
+
+
 def _order_vectors(
     arrays: Arrays, n_labels: int | None, had_batch: bool, choices: Choices, shapes: str, file: str
 ) -> tuple[Arrays, list[str]]:
@@ -122,12 +128,12 @@ def _order_vectors(
         order = left[0]
         if order != "bhsd":
             other = (
-                ", which alone fits" if len(fitting) == 1 else f"; for {titles['bhsd']} choose --order bhsd"
+                ", which alone fits" if len(fitting) == 1 else f"; for {titles['bhsd']} choose the order bhsd"
             )
             notes.append(f"Axes read as {titles[order]}{other}.")
     elif not had_batch:
         order = "bhsd"
-        notes.append(f"Axes read as {titles[order]}; for {titles['bshd']} choose --order bshd.")
+        notes.append(f"Axes read as {titles[order]}; for {titles['bshd']} choose the order bshd.")
     else:
         text = f"The axes of {shapes} can be read in more than one order; say which."
         order = choices.settle("order", text, options)

@@ -65,6 +65,7 @@ class WindowCommands(QObject):
             "hide_first_key": lambda: self._toggle_view("hide_first_key"),
             "edit_text": window.sequence.editor.setFocus,
             "tokens_from": files.ask_tokens,
+            "axes": files.ask_axes,
             "source_size": self.source_size,
             "next_head": lambda: self.show_head(self._head + 1),
             "previous_head": lambda: self.show_head(self._head - 1),
@@ -133,6 +134,8 @@ class WindowCommands(QObject):
             if name.startswith("tokenizer:") or name == "source_size":
                 action.setEnabled(typed)
         actions["tokens_from"].setEnabled(not typed)
+        has_vectors = not typed and "q" in document.source.arrays and bool(document.source.path)
+        actions["axes"].setEnabled(has_vectors)
         frame = window.frame
         actions["snap"].setEnabled(frame is not None and frame.curves.buckets is not None)
         heads = 1 if frame is None else frame.inputs.heads

@@ -20,11 +20,12 @@ from relpos_viewer.app.opening import open_document, with_tokens
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import PlainField, check_length
 from relpos_viewer.core.masks import parse_mask
-from relpos_viewer.document.document import Document
+from relpos_viewer.document.document import ArraySource, Document
 from relpos_viewer.document.files import SUFFIX, save_session
 from relpos_viewer.export.arrays import EXPORTERS, Exporter, data, exporter_for, save_data
 from relpos_viewer.export.figures import FigureOptions, figure_bytes, save_figure
 from relpos_viewer.export.picture import Picture, caption, picture
+from relpos_viewer.sources.axes import order_question
 from relpos_viewer.sources.contents import Question
 from relpos_viewer.sources.files import FILE_KINDS
 from relpos_viewer.views.dialogs import ExportFigureDialog, QuestionDialog
@@ -115,6 +116,29 @@ class WindowFiles(QObject):
             chosen = Path(path)
             work = partial(with_tokens, window.session.document, chosen)
             self._read(chosen, work, self._on_labelled, window.settings.answers(chosen), {})
+
+    def ask_axes(self) -> None:
+        """Ask for the order of the axes of the file that is open, and read it again."""
+        window = self._window
+        source = window.session.document.source
+        if not isinstance(source, ArraySource):
+            return
+        path = Path(source.path)
+        if not path.is_file():
+            window.say_error("The file these arrays came from is gone; open it again.")
+            return
+        dialog = QuestionDialog(order_question(), path.name, window)
+        if dialog.exec() == QDialog.DialogCode.Accepted:
+            answers = {**window.settings.answers(path), "order": dialog.answer()}
+            if dialog.remember():
+                window.settings.remember_answers(path, answers)
+            work = partial(open_document, path, window.session.document)
+            self._read(path, work, self._on_reread, answers, {})
+        dialog.deleteLater()
+
+    def _on_reread(self, path: Path, document: Document) -> None:
+        self._remember(path)
+        self._window.history.push(document, "Change order of axes")
 
     def _read(
         self,

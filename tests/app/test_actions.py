@@ -45,6 +45,7 @@ WANTED = [
     "hide_first_key",
     "edit_text",
     "tokens_from",
+    "axes",
     "source_size",
     "next_head",
     "previous_head",

@@ -92,7 +92,9 @@ def test_given_weights_are_shown_untouched_and_an_edit_weighs_them_anew() -> Non
     shown = frame(doc)
     assert np.array_equal(shown.field.weights, given[0]), "bit for bit"
     hidden = frame(replace(doc, mask="causal")).field.weights
-    assert hidden[0].tolist() == pytest.approx([0, 0, 0, 0, 0]), "the only visible weight of the first row is 0"
+    assert hidden[0].tolist() == pytest.approx([0, 0, 0, 0, 0]), (
+        "the only visible weight of the first row is 0"
+    )
     edit = np.zeros((1, 9), np.float32)
     edit[0, 4 + 1] = np.log(3)  # the next key counts three times
     edited = frame(replace(doc, edit=EditCurve(edit))).field.weights

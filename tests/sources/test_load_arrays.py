@@ -97,18 +97,18 @@ CONVENTION = {
     "q and k": (
         {"q": random(2, 5, 8), "k": random(2, 5, 8)},
         (2, 5, 8),
-        "for [position, head, d] choose --order bshd",
+        "for [position, head, d] choose the order bshd",
     ),
     "and v": (
         {"q": random(2, 5, 8), "k": random(2, 5, 8), "v": random(2, 5, 3)},
         (2, 5, 8),
-        "for [position, head, d] choose --order bshd",
+        "for [position, head, d] choose the order bshd",
     ),
-    "as many heads as positions": ({"q": random(4, 4, 2), "k": random(4, 4, 2)}, (4, 4, 2), "--order bshd"),
+    "as many heads as positions": ({"q": random(4, 4, 2), "k": random(4, 4, 2)}, (4, 4, 2), "the order bshd"),
     "the tokens contradict it": (
         {"q": random(5, 3, 4), "k": random(5, 3, 4), "tokens": np.array(list("abcde"))},
         (3, 5, 4),
-        "[position, head, d]; for [head, position, d] choose --order bhsd",
+        "[position, head, d]; for [head, position, d] choose the order bhsd",
     ),
     "a matrix contradicts it": (
         {"q": random(5, 3, 4), "k": random(5, 3, 4), "bias": random(3, 5, 5)},

@@ -830,3 +830,28 @@ def test_figures_make_way_for_the_line_about_a_cell(
     assert label.isVisible() == figures
     window.equation.cell_hovered.emit(-1, -1)
     assert label.isVisible()
+
+
+def test_axes_that_were_read_one_way_can_be_read_another(
+    window: MainWindow, qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "three.npz"
+    q = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
+    np.savez(path, q=q, k=q)
+    window.files.open_path(path)
+    settle(window, qtbot)
+    qtbot.waitUntil(lambda: window.frame.inputs.q.shape == (2, 3, 4), timeout=5000)
+    assert "choose the order bshd" in window.message.text()
+
+    def exec_(dialog: QDialog) -> int:
+        dialog._group.button(dialog._values.index("bshd")).setChecked(True)
+        return QDialog.DialogCode.Accepted
+
+    monkeypatch.setattr("relpos_viewer.views.question_dialog.QuestionDialog.exec", exec_)
+    window.actions_by_id["axes"].trigger()
+    qtbot.waitUntil(lambda: window.frame.inputs.q.shape == (3, 2, 4), timeout=5000)
+    assert np.array_equal(window.frame.inputs.q, q.swapaxes(0, 1))
+    window.actions_by_id["undo"].trigger()
+    qtbot.waitUntil(lambda: window.frame.inputs.q.shape == (2, 3, 4), timeout=5000)
+    assert window.settings.answers(path) == {"order": "bshd"}, "the next opening asks nothing"
+    settle(window, qtbot)
