@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.bins import reduce_rows
-from relpos_viewer.core.crew import CancelLike, Silent
+from relpos_viewer.core.crew import CancelLike, Crew, Silent
 from relpos_viewer.core.head_terms import Span
 from relpos_viewer.core.pooling import block_edges
 from relpos_viewer.core.row_statistics import Band, RowStatistics, Scan, band_rows, parts
@@ -49,27 +49,87 @@ class Normaliser:
         return log.masked_fill(self.inverse == 0, -math.inf)
 
 
-@dataclass(eq=False)
 class _Held:
-    """A band with what the present edit makes of it, and the runs of its cells that share a pixel.
+    """A band with what an edit makes of it, and the runs of its cells in one row that share a pixel.
+
+    Sums are relative to the band's own maximum in each row, so they stay as they are while other bands are edited.
 
     Attributes:
         band: its scores without the edit.
-        exponentials: [offset, query] exp(score + edit − reference).
-        weights: memory of the same shape.
+        exponentials: [query, offset] exp(score + edit − top).
+        top: [query] largest score + edit, −inf where nothing is visible.
+        total: [query] Σ of the exponentials.
         starts: int64 [run], first cell of each run in the flattened band.
-        order: int64 [run], the runs sorted by pixel.
-        firsts: int64 [pixel run], where each pixel begins in that order.
-        pixels: int64 [pixel run], row-major number of the pixel.
+        queries: int64 [run], also on the device.
+        device_pixels: int64 [run], row-major number of the pixel.
     """
 
-    band: Band
-    exponentials: Tensor
-    weights: Tensor
-    starts: np.ndarray
-    order: np.ndarray
-    firsts: np.ndarray
-    pixels: np.ndarray
+    def __init__(self, band: Band, rows: np.ndarray, cols: np.ndarray, start: int) -> None:
+        """Find the runs; rows and cols are the edges of the pixels, start is the position of the first query."""
+        self.band = band
+        self.exponentials = torch.empty_like(band.scores)
+        self.top, self.total = (torch.empty_like(band.scores[:, 0]) for _ in range(2))
+        self._shown: Tensor | None = None
+        self._runs: dict[str, Tensor] = {}
+        n_query, width, bins = len(self.top), band.scores.shape[1], len(cols) - 1
+        queries = np.arange(n_query)
+        first = queries + start + band.offsets[0]  # [query], key of the first offset
+        # What lies outside the matrix holds −inf: it may go with the nearest pixel.
+        pixel = np.clip(np.searchsorted(cols, first, side="right") - 1, 0, bins - 1)  # [query]
+        later = pixel[:, None] + np.arange(1, width // int(np.diff(cols).min()) + 2)  # [query, run]
+        begins = np.minimum(cols[np.minimum(later, bins)] - first[:, None], width)  # [query, run]
+        begins[later >= bins] = width
+        begins = np.concatenate((np.zeros((n_query, 1), np.int64), begins), 1)
+        real = begins < width
+        every = np.concatenate((pixel[:, None], later), 1)
+        self.starts = (begins + queries[:, None] * width)[real]
+        self.queries = np.broadcast_to(queries[:, None], real.shape)[real]
+        line = np.searchsorted(rows, queries, side="right") - 1  # [query], its row of pixels
+        pixels = (every + line[:, None] * bins)[real]
+        device = band.scores.device
+        self.device_queries = torch.from_numpy(self.queries).to(device)
+        self.device_pixels = torch.from_numpy(pixels).to(device)
+
+    def show(self, edit: Tensor, crew: Crew) -> None:
+        """Make the exponentials under `edit` [offset], unless that is done."""
+        if self._shown is not None and torch.equal(edit, self._shown):
+            return
+        self._runs = {}
+
+        def job(rows: Span) -> None:
+            part = slice(*rows)
+            cells = torch.add(self.band.scores[part], edit, out=self.exponentials[part])  # [rows, offset]
+            top = self.top[part] = cells.amax(1)
+            cells.sub_(top.nan_to_num(0.0, 0.0, 0.0)[:, None]).exp_()
+            torch.sum(cells, 1, out=self.total[part])
+
+        # A slice of 512 kB stays in the cache of one core.
+        crew.run(job, parts(len(self.top), max((1 << 17) // len(edit), 1)))
+        self._shown = edit.clone()
+
+    def runs(self, reduce: str, crew: Crew) -> Tensor:
+        """Return the sum ("mean") or the largest ("max") of the exponentials of each run, [run]."""
+        if reduce not in self._runs:
+            self._runs[reduce] = self._reduced(
+                np.add if reduce == "mean" else np.maximum, self.exponentials, crew
+            )
+        return self._runs[reduce]
+
+    def seeing(self, crew: Crew) -> Tensor:
+        """Return which runs hold a visible cell, bool [run]."""
+        return self._reduced(np.logical_or, self.band.scores != -math.inf, crew)
+
+    def _reduced(self, ufunc: np.ufunc, values: Tensor, crew: Crew) -> Tensor:
+        cells = values.cpu().numpy()
+        out = np.empty(len(self.starts), cells.dtype)
+
+        def job(rows: Span) -> None:
+            a, b = np.searchsorted(self.queries, rows)
+            starts = self.starts[a:b] - rows[0] * cells.shape[1]
+            out[a:b] = ufunc.reduceat(cells[rows[0] : rows[1]].reshape(-1), starts)
+
+        crew.run(job, parts(len(cells), max((1 << 18) // cells.shape[1], 1)))
+        return torch.from_numpy(out).to(values.device)
 
 
 class LiveWeights:
@@ -143,12 +203,9 @@ class LiveWeights:
         """Return Σ weights ("mean", to be divided by the cells) or the largest weight ("max") of each pixel, [h, w]."""
         assert self.stats is not None
         pixels = self._rest_sums() if reduce == "mean" else self._rest_peaks()
-        if not self._held:
-            return pixels
-        flat = pixels.cpu().numpy().reshape(-1)
         for held in self._held:
-            self._add_held(held, flat, reduce)
-        return torch.from_numpy(flat).view(pixels.shape)
+            self._add_held(held, pixels.view(-1), reduce)
+        return pixels
 
     def largest(self, *, without_first_key: bool = False) -> float:
         """Return the largest weight; of the keys after the first when asked so. 0 when there is none."""
@@ -163,14 +220,15 @@ class LiveWeights:
                 top = torch.maximum(top, stats.peaks[:, 1:].amax(1))
         best = (top - norm.reference).exp()  # [query]
         for held in self._held:
-            cells = held.exponentials
+            most = (held.top - norm.reference).exp()  # [query]
             if without_first_key:
-                cells = cells.clone()
-                for place, offset in enumerate(range(*held.band.offsets)):
-                    query = -offset - self.scan.terms.start
-                    if 0 <= query < cells.shape[1]:
-                        cells[place, query] = 0
-            best = torch.maximum(best, cells.amax(0))
+                queries = -torch.arange(*held.band.offsets, device=most.device) - self.scan.terms.start
+                place = ((queries >= 0) & (queries < len(most))).nonzero()[:, 0]
+                queries = queries[place]
+                cells = held.exponentials[queries]  # [some, offset]
+                cells[torch.arange(len(place), device=most.device), place] = 0
+                most[queries] *= cells.amax(1)
+            best = torch.maximum(best, most)
         weights = best * norm.inverse  # [query]
         weights = weights[weights.isfinite()]
         return float(weights.amax()) if weights.numel() else 0.0
@@ -231,9 +289,9 @@ class LiveWeights:
         bands = []
         if width <= room:
             for a, b in runs:
-                shape = (b - a, terms.n_query)
+                shape = (terms.n_query, b - a)
                 bands.append(Band((a, b), torch.empty(shape, dtype=terms.dtype, device=terms.device)))
-        self._held = [*kept, *(self._with_pixels(band) for band in bands)]
+        self._held = [*kept, *(_Held(band, self.rows, self.cols, terms.start) for band in bands)]
         self.scan.touched(stats, touched, self._scanned_curve(), bands, cancel)
         self.stats, self._top, self._ends = stats, None, None
 
@@ -256,58 +314,21 @@ class LiveWeights:
             curve[a:b] = -math.inf
         return curve
 
-    def _with_pixels(self, band: Band) -> _Held:
-        """Find the runs of a band's cells that share a pixel."""
-        terms = self.scan.terms
-        n_query, n_key, start = terms.n_query, terms.n_key, terms.start
-        offsets = np.arange(*band.offsets)[:, None]  # [offset, 1]
-        into = np.clip(self.cols[None, :] - start - offsets, 0, n_query)  # queries at which a bin begins
-        begins = np.concatenate(
-            (np.broadcast_to(self.rows[:-1], (len(offsets), len(self.rows) - 1)), into), 1
-        )
-        begins.sort(axis=1)  # [offset, run]
-        real = np.ones(begins.shape, bool)
-        real[:, 1:] = begins[:, 1:] > begins[:, :-1]
-        real &= begins < n_query
-        starts = (begins + np.arange(len(offsets))[:, None] * n_query)[real]  # [run]
-        keys = np.clip(
-            (begins + start + offsets)[real], 0, n_key - 1
-        )  # outside the matrix the band holds −inf
-        rows = np.searchsorted(self.rows, begins[real], side="right") - 1
-        pixels = rows * (len(self.cols) - 1) + np.searchsorted(self.cols, keys, side="right") - 1
-        order = np.argsort(pixels, kind="stable")
-        ordered = pixels[order]
-        firsts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-        return _Held(
-            band, *(torch.empty_like(band.scores) for _ in range(2)), starts, order, firsts, ordered[firsts]
-        )
-
     def _normalise(self) -> None:
         """Make the normaliser and the exponentials of the bands for the present edit."""
         stats, terms = self.stats, self.scan.terms
         assert stats is not None
-        reference, inverse = torch.empty_like(stats.shift), torch.empty_like(stats.shift)  # [query] each
-
-        def job(rows: Span) -> None:
-            part = slice(*rows)
-            top = torch.where(stats.rest[part] == 0, -math.inf, stats.shift[part])  # [rows]
-            for held in self._held:
-                a, b = (offset + terms.n_key - 1 for offset in held.band.offsets)
-                cells = held.exponentials[:, part]  # [offset, rows]
-                torch.add(held.band.scores[:, part], self.curve[a:b, None], out=cells)
-                top = torch.maximum(top, cells.amax(0))
-            top = torch.where(top.isfinite(), top, 0.0)
-            total = stats.rest[part] * (stats.shift[part] - top).exp()  # [rows]
-            total.masked_fill_(stats.rest[part] == 0, 0.0)
-            for held in self._held:
-                total += held.exponentials[:, part].sub_(top).exp_().sum(0)
-            reference[part] = top
-            inverse[part] = torch.where(total == 0, 0.0, 1.0 / total)
-
-        size = max(math.ceil(terms.n_query / self.scan.crew.size), 1)
-        # A slice of 4,096 rows of a brush is 1 MB.
-        self.scan.crew.run(job, parts(terms.n_query, min(size, 4096)))
-        inverse.masked_fill_(stats.broken, math.nan)
+        empty = stats.rest == 0  # [query]
+        reference = stats.shift.masked_fill(empty, -math.inf)  # [query]
+        for held in self._held:
+            a, b = (offset + terms.n_key - 1 for offset in held.band.offsets)
+            held.show(self.curve[a:b], self.scan.crew)
+            reference = torch.maximum(reference, held.top)
+        reference = reference.nan_to_num(0.0, 0.0, 0.0)
+        total = (stats.rest * (stats.shift - reference).exp()).masked_fill_(empty, 0.0)  # [query]
+        for held in self._held:
+            total += held.total * (held.top - reference).exp()
+        inverse = torch.where(total == 0, 0.0, 1.0 / total).masked_fill_(stats.broken, math.nan)
         self.normaliser = Normaliser(reference, inverse)
 
     def _rest_sums(self) -> Tensor:
@@ -360,17 +381,19 @@ class LiveWeights:
         rows = max((1 << 18) // (len(self.cols) - 1), 1)
         return parts(h, max(rows * h // int(self.rows[-1]), 1))
 
-    def _add_held(self, held: _Held, flat: np.ndarray, reduce: str) -> None:
+    def _add_held(self, held: _Held, flat: Tensor, reduce: str) -> None:
         """Bring the weights of a band into the pixels `flat` [h · w]."""
-        stats = self.stats
+        stats, norm, crew = self.stats, self.normaliser, self.scan.crew
         assert stats is not None
-        weights = torch.mul(held.exponentials, self.normaliser.inverse, out=held.weights)  # [offset, query]
+        factor = (held.top - norm.reference).exp() * norm.inverse  # [query]
+        values = held.runs(reduce, crew) * factor[held.device_queries]  # [run]
         if bool(stats.broken.any()):
-            weights.masked_fill_(stats.broken & (held.band.scores == -math.inf), 0.0)
-        ufunc = np.add if reduce == "mean" else np.maximum
-        runs = ufunc.reduceat(weights.cpu().numpy().reshape(-1), held.starts)  # [run]
-        values = ufunc.reduceat(runs[held.order], held.firsts)  # [pixel run]
-        flat[held.pixels] = ufunc(flat[held.pixels], values)
+            odd = torch.where(held.seeing(crew), math.nan, 0.0).to(values)
+            values = torch.where(stats.broken[held.device_queries], odd, values)
+        if reduce == "mean":
+            flat.index_add_(0, held.device_pixels, values)
+        else:
+            flat.scatter_reduce_(0, held.device_pixels, values, "amax")
 
 
 def _held(offsets: np.ndarray, bands: list[_Held]) -> np.ndarray:
