@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.bins import reduce_rows
-from relpos_viewer.core.crew import CancelLike, Crew, Silent
+from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.head_terms import Span
 from relpos_viewer.core.pooling import block_edges
 from relpos_viewer.core.row_statistics import Band, RowStatistics, Scan, band_rows, parts
@@ -25,6 +25,8 @@ from relpos_viewer.core.row_statistics import Band, RowStatistics, Scan, band_ro
 HELD, HELD_BYTES, BRUSH = 256, 64 << 20, 64
 # Offsets this close are held as one band: a block computes the diagonals between them anyway.
 GAP = 8
+# A brush that travels takes hold of so many offsets ahead of it, in pieces that are made anew one by one.
+AHEAD, PIECE = 64, 32
 # What starting a block costs, in cells that could be computed meanwhile (100 µs at 2.5 ns).
 BLOCK_START = 40_000
 
@@ -60,6 +62,7 @@ class _Held:
         top: [query] largest score + edit, −inf where nothing is visible.
         total: [query] Σ of the exponentials.
         starts: int64 [run], first cell of each run in the flattened band.
+        runs: [run] sums ("mean") and largest ("max") of the exponentials of each run, as far as they were asked for.
         queries: int64 [run], also on the device.
         device_pixels: int64 [run], row-major number of the pixel.
     """
@@ -70,7 +73,7 @@ class _Held:
         self.exponentials = torch.empty_like(band.scores)
         self.top, self.total = (torch.empty_like(band.scores[:, 0]) for _ in range(2))
         self._shown: Tensor | None = None
-        self._runs: dict[str, Tensor] = {}
+        self.runs: dict[str, Tensor] = {}
         n_query, width, bins = len(self.top), band.scores.shape[1], len(cols) - 1
         queries = np.arange(n_query)
         first = queries + start + band.offsets[0]  # [query], key of the first offset
@@ -90,46 +93,37 @@ class _Held:
         self.device_queries = torch.from_numpy(self.queries).to(device)
         self.device_pixels = torch.from_numpy(pixels).to(device)
 
-    def show(self, edit: Tensor, crew: Crew) -> None:
-        """Make the exponentials under `edit` [offset], unless that is done."""
-        if self._shown is not None and torch.equal(edit, self._shown):
-            return
-        self._runs = {}
+    def slices(self, cells: int) -> list[Span]:
+        """Return runs of rows that have so many cells."""
+        return parts(len(self.top), max(cells // self.band.scores.shape[1], 1))
 
-        def job(rows: Span) -> None:
-            part = slice(*rows)
-            cells = torch.add(self.band.scores[part], edit, out=self.exponentials[part])  # [rows, offset]
-            top = self.top[part] = cells.amax(1)
-            cells.sub_(top.nan_to_num(0.0, 0.0, 0.0)[:, None]).exp_()
-            torch.sum(cells, 1, out=self.total[part])
+    def is_shown(self, edit: Tensor) -> bool:
+        """Return whether the exponentials are those of `edit` [offset]."""
+        return self._shown is not None and torch.equal(edit, self._shown)
 
-        # A slice of 512 kB stays in the cache of one core.
-        crew.run(job, parts(len(self.top), max((1 << 17) // len(edit), 1)))
-        self._shown = edit.clone()
+    def show(self, edit: Tensor, rows: Span) -> None:
+        """Make the exponentials of some rows under `edit` [offset]; `shown` is to be called after all rows."""
+        part = slice(*rows)
+        cells = torch.add(self.band.scores[part], edit, out=self.exponentials[part])  # [rows, offset]
+        top = self.top[part] = cells.amax(1)
+        cells.sub_(top.nan_to_num(0.0, 0.0, 0.0)[:, None]).exp_()
+        torch.sum(cells, 1, out=self.total[part])
 
-    def runs(self, reduce: str, crew: Crew) -> Tensor:
-        """Return the sum ("mean") or the largest ("max") of the exponentials of each run, [run]."""
-        if reduce not in self._runs:
-            self._runs[reduce] = self._reduced(
-                np.add if reduce == "mean" else np.maximum, self.exponentials, crew
-            )
-        return self._runs[reduce]
+    def shown(self, edit: Tensor) -> None:
+        """Take down that the exponentials of all rows are those of `edit`."""
+        self._shown, self.runs = edit.clone(), {}
 
-    def seeing(self, crew: Crew) -> Tensor:
+    def seeing(self) -> Tensor:
         """Return which runs hold a visible cell, bool [run]."""
-        return self._reduced(np.logical_or, self.band.scores != -math.inf, crew)
+        cells = (self.band.scores != -math.inf).cpu().numpy()
+        seen = np.logical_or.reduceat(cells.reshape(-1), self.starts)
+        return torch.from_numpy(seen).to(self.top.device)
 
-    def _reduced(self, ufunc: np.ufunc, values: Tensor, crew: Crew) -> Tensor:
-        cells = values.cpu().numpy()
-        out = np.empty(len(self.starts), cells.dtype)
-
-        def job(rows: Span) -> None:
-            a, b = np.searchsorted(self.queries, rows)
-            starts = self.starts[a:b] - rows[0] * cells.shape[1]
-            out[a:b] = ufunc.reduceat(cells[rows[0] : rows[1]].reshape(-1), starts)
-
-        crew.run(job, parts(len(cells), max((1 << 18) // cells.shape[1], 1)))
-        return torch.from_numpy(out).to(values.device)
+    def reduced(self, ufunc: np.ufunc, cells: np.ndarray, rows: Span, out: np.ndarray) -> None:
+        """Reduce the cells [query, offset] of some rows run by run, into their part of `out` [run]."""
+        a, b = np.searchsorted(self.queries, rows)
+        starts = self.starts[a:b] - rows[0] * cells.shape[1]
+        out[a:b] = ufunc.reduceat(cells[rows[0] : rows[1]].reshape(-1), starts)
 
 
 class LiveWeights:
@@ -203,6 +197,7 @@ class LiveWeights:
         """Return Σ weights ("mean", to be divided by the cells) or the largest weight ("max") of each pixel, [h, w]."""
         assert self.stats is not None
         pixels = self._rest_sums() if reduce == "mean" else self._rest_peaks()
+        self._reduce_held(reduce)
         for held in self._held:
             self._add_held(held, pixels.view(-1), reduce)
         return pixels
@@ -240,10 +235,9 @@ class LiveWeights:
             self._ends = self.stats.low.amin().view(1), self.stats.high.amax().view(1)
         lows, highs = [self._ends[0]], [self._ends[1]]
         for held in self._held:
-            a, b = (offset + self.scan.terms.n_key - 1 for offset in held.band.offsets)
-            low, high = held.band.ends()
-            lows.append(low + self.curve[a:b])
-            highs.append(high + self.curve[a:b])
+            (low, high), edit = held.band.ends(), self._edit_of(held)
+            lows.append(low + edit)
+            highs.append(high + edit)
         return torch.cat(lows), torch.cat(highs)
 
     def _first_bin_without_first_key(self) -> Tensor:
@@ -275,6 +269,8 @@ class LiveWeights:
             released.append(kept.pop(0).band.offsets)
             runs = self._runs(offsets[~_held(offsets, kept)], kept)
             width = sum(b - a for a, b in runs)
+        spare = room - width - sum(b - a for a, b in (each.band.offsets for each in kept))
+        runs = [self._with_ahead(run, kept, min(AHEAD, spare // len(runs))) for run in runs]
         touched = _union([*runs, *released])
         bin_width = terms.n_key / (len(self.cols) - 1)
         height = band_rows(bin_width)
@@ -288,9 +284,11 @@ class LiveWeights:
         self.stats = None  # until all of it fits together again
         bands = []
         if width <= room:
-            for a, b in runs:
-                shape = (terms.n_query, b - a)
-                bands.append(Band((a, b), torch.empty(shape, dtype=terms.dtype, device=terms.device)))
+            for run in runs:
+                step = BRUSH if run[1] - run[0] <= BRUSH else PIECE
+                for a, b in ((a, min(a + step, run[1])) for a in range(*run, step)):
+                    shape = (terms.n_query, b - a)
+                    bands.append(Band((a, b), torch.empty(shape, dtype=terms.dtype, device=terms.device)))
         self._held = [*kept, *(_Held(band, self.rows, self.cols, terms.start) for band in bands)]
         self.scan.touched(stats, touched, self._scanned_curve(), bands, cancel)
         self.stats, self._top, self._ends = stats, None, None
@@ -306,6 +304,20 @@ class LiveWeights:
                 runs.append([offset, offset + 1])
         return [(a, b) for a, b in runs]
 
+    def _with_ahead(self, run: Span, kept: list[_Held], most: int) -> Span:
+        """Return a run with up to `most` more offsets on the side away from the band that it continues."""
+        n = self.scan.terms.n_key
+        ends = [each.band.offsets for each in kept]
+        side = 1 if any(0 <= run[0] - b <= GAP for _, b in ends) else 0
+        side -= 1 if any(0 <= a - run[1] <= GAP for a, _ in ends) else 0
+        a, b = run
+        for _ in range(most if side else 0):
+            offset = b if side > 0 else a - 1
+            if abs(offset) >= n or not self._counts[offset + n - 1] or any(c <= offset < d for c, d in ends):
+                break
+            a, b = (a, b + 1) if side > 0 else (a - 1, b)
+        return a, b
+
     def _scanned_curve(self) -> Tensor:
         """Return the edit with the bands cut out of it, [2·key−1]."""
         curve = self.curve.clone()
@@ -316,13 +328,23 @@ class LiveWeights:
 
     def _normalise(self) -> None:
         """Make the normaliser and the exponentials of the bands for the present edit."""
-        stats, terms = self.stats, self.scan.terms
+        stats = self.stats
         assert stats is not None
         empty = stats.rest == 0  # [query]
         reference = stats.shift.masked_fill(empty, -math.inf)  # [query]
+        edits = [self._edit_of(held) for held in self._held]
+        changed = [
+            (held, edit) for held, edit in zip(self._held, edits, strict=True) if not held.is_shown(edit)
+        ]
+
+        def job(item: tuple[_Held, Tensor, Span]) -> None:
+            item[0].show(*item[1:])
+
+        # A slice of 512 kB stays in the cache of one core.
+        self.scan.crew.run(job, [(*each, rows) for each in changed for rows in each[0].slices(1 << 17)])
+        for held, edit in changed:
+            held.shown(edit)
         for held in self._held:
-            a, b = (offset + terms.n_key - 1 for offset in held.band.offsets)
-            held.show(self.curve[a:b], self.scan.crew)
             reference = torch.maximum(reference, held.top)
         reference = reference.nan_to_num(0.0, 0.0, 0.0)
         total = (stats.rest * (stats.shift - reference).exp()).masked_fill_(empty, 0.0)  # [query]
@@ -381,14 +403,38 @@ class LiveWeights:
         rows = max((1 << 18) // (len(self.cols) - 1), 1)
         return parts(h, max(rows * h // int(self.rows[-1]), 1))
 
+    def _edit_of(self, held: _Held) -> Tensor:
+        """Return the edit at the offsets of a band, [offset]."""
+        a, b = (offset + self.scan.terms.n_key - 1 for offset in held.band.offsets)
+        return self.curve[a:b]
+
+    def _reduce_held(self, reduce: str) -> None:
+        """Reduce the bands that have changed run by run."""
+        ufunc = np.add if reduce == "mean" else np.maximum
+        work = []
+        for held in self._held:
+            if reduce not in held.runs:
+                cells = held.exponentials.cpu().numpy()
+                out = np.empty(len(held.starts), cells.dtype)
+                work.append((held, cells, out))
+
+        def job(item: tuple[_Held, np.ndarray, Span, np.ndarray]) -> None:
+            held, cells, rows, out = item
+            held.reduced(ufunc, cells, rows, out)
+
+        items = [(held, cells, rows, out) for held, cells, out in work for rows in held.slices(1 << 18)]
+        self.scan.crew.run(job, items)
+        for held, _, out in work:
+            held.runs[reduce] = torch.from_numpy(out).to(held.top.device)
+
     def _add_held(self, held: _Held, flat: Tensor, reduce: str) -> None:
         """Bring the weights of a band into the pixels `flat` [h · w]."""
-        stats, norm, crew = self.stats, self.normaliser, self.scan.crew
+        stats, norm = self.stats, self.normaliser
         assert stats is not None
         factor = (held.top - norm.reference).exp() * norm.inverse  # [query]
-        values = held.runs(reduce, crew) * factor[held.device_queries]  # [run]
+        values = held.runs[reduce] * factor[held.device_queries]  # [run]
         if bool(stats.broken.any()):
-            odd = torch.where(held.seeing(crew), math.nan, 0.0).to(values)
+            odd = torch.where(held.seeing(), math.nan, 0.0).to(values)
             values = torch.where(stats.broken[held.device_queries], odd, values)
         if reduce == "mean":
             flat.index_add_(0, held.device_pixels, values)

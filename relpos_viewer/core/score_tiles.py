@@ -37,7 +37,7 @@ def pooled(
         crew: who does the work.
         like: a tensor of the dtype and device to work in.
         cancel: asked between blocks.
-        wanted: bool [h, w], pixels that are needed; others are skipped where a block holds none.
+        wanted: bool [h, w], pixels that are needed; others may be left out.
 
     Returns:
         [h, w] float64 sums, or values of largest magnitude.
@@ -53,12 +53,16 @@ def pooled(
         y0, y1 = groups
         for x0 in range(0, w, step):
             x1 = min(x0 + step, w)
-            if wanted is not None and not wanted[y0:y1, x0:x1].any():
-                continue
+            pixels = x0, x1
+            if wanted is not None:
+                hits = np.flatnonzero(wanted[y0:y1, x0:x1].any(0)) + x0
+                if not len(hits):
+                    continue
+                pixels = int(hits[0]), int(hits[-1]) + 1
             for a in range(int(rows[y0]), int(rows[y1]), ROWS):
                 # A tall pixel row is taken in pieces; short ones fit a block together.
                 b = min(a + ROWS, int(rows[y1])) if y1 - y0 == 1 else int(rows[y1])
-                _block((a, b), (y0, y1), (x0, x1))
+                _block((a, b), (y0, y1), pixels)
                 if b == int(rows[y1]):
                     break
 
