@@ -353,10 +353,10 @@ class Scan:
             low, high = cells.amin(0, keepdim=True), peaks[turned].amax(0)  # [1, cols], [part]
             if not (float(low.amin()) > -math.inf and float(high.amax()) < math.inf):
                 # −inf marks hidden cells, and scores may be infinite or NaN themselves: none of these counts.
-                odd = ~cells.isfinite()
-                low = cells.masked_fill(odd, math.inf).amin(0, keepdim=True)
-                highest = cells.masked_fill(odd, -math.inf).amax(0, keepdim=True)
-                high = reduce_columns(highest, edges, "amax")[0]
+                low = cells.nan_to_num(math.inf, math.inf, math.inf).amin(0, keepdim=True)
+                if not float(high.amax()) < math.inf:
+                    highest = cells.nan_to_num(-math.inf, -math.inf, -math.inf).amax(0, keepdim=True)
+                    high = reduce_columns(highest, edges, "amax")[0]
             stats.low[place], stats.high[place] = reduce_columns(low, edges, "amin")[0], high
 
     def _mark(self, rows: Span, broken: Tensor, peaks: Tensor, sums: Tensor, part: Span) -> None:

@@ -51,20 +51,31 @@ KEPT_VIEWPORTS = 4
 PREVIEW_CELLS = 1 << 22
 
 
-@dataclass(eq=False)
 class _Viewport:
-    """What a viewport's pictures share. Edges are int64, in cells; counts are visible cells, int64 [h, w]."""
+    """What a viewport's pictures share.
 
-    rows: np.ndarray
-    cols: np.ndarray
-    counts: np.ndarray
-    sums: dict[str, Tensor] = field(default_factory=dict)
-    edit: EditSums | None = None
+    Attributes:
+        rows, cols: int64 edges, in cells.
+        counts: int64 [h, w], visible cells of each pixel.
+        shown: bool [h, w], which pixels hold any.
+        share: float32 [h, w], 1 / counts.
+        sums: float64 [h, w] of "content" and "own".
+        means: float64 [h, w] of the stages of terms, without the edit.
+        edit: sums of the edit; edit_means: float64 [h, w] with the curve that they are of.
+    """
 
-    @property
-    def shown(self) -> np.ndarray:
-        """Which pixels hold a visible cell, bool [h, w]."""
-        return self.counts > 0
+    def __init__(self, rows: np.ndarray, cols: np.ndarray, counts: np.ndarray) -> None:
+        self.rows, self.cols, self.counts = rows, cols, counts
+        self.shown = counts > 0
+        self.share = (1 / np.maximum(counts, 1)).astype(np.float32)
+        self.sums: dict[str, Tensor] = {}
+        self.means: dict[str, np.ndarray] = {}
+        self.edit: EditSums | None = None
+        self.edit_means: tuple[Tensor, np.ndarray] | None = None
+
+    def mean(self, sums: np.ndarray) -> np.ndarray:
+        """Return float64 [h, w] means, 0 where nothing is visible."""
+        return np.where(self.shown, sums / np.maximum(self.counts, 1), 0.0)
 
 
 @dataclass(eq=False)
@@ -224,13 +235,15 @@ class ScoreField:
         if reduce == "sample":
             return self._sample(one, stage, *self._edges(rows, cols, shape), cancel)
         view = self._viewport(one, rows, cols, shape)
-        if stage in ("content", "positional", "scores"):
-            values = self._term_pixels(one, stage, view, reduce, cancel)
+        if not stage.endswith("weights"):
+            if reduce == "mean":
+                return self._term_means(one, stage, view, cancel).astype(np.float32), view.shown.copy()
+            values = self._pooled(one, self._writer(one, stage, cancel), view, reduce, cancel)
         else:
             values = self._weight_pixels(one, stage, view, reduce, cancel)
-        if reduce == "mean":
-            values = values / np.maximum(view.counts, 1)
-        return np.where(view.shown, values, 0).astype(np.float32), view.shown
+            if reduce == "mean":
+                values = values * view.share
+        return np.where(view.shown, values, 0).astype(np.float32, copy=False), view.shown.copy()
 
     def preview(
         self, stage: FieldStage, rows: Span, cols: Span, shape: tuple[int, int], head: int | None = None
@@ -497,37 +510,33 @@ class ScoreField:
             one.viewports.popitem(last=False)
         return view
 
-    def _term_pixels(
-        self, one: _Head, stage: str, view: _Viewport, reduce: str, cancel: CancelLike
-    ) -> np.ndarray:
-        if reduce != "mean":
-            write = self._writer(one, stage, cancel)
-            return self._pooled(one, write, view, reduce, cancel)
-        total = torch.zeros(view.counts.shape, dtype=torch.float64, device=one.curve.device)  # [h, w]
-        for part in {"content": ("content",), "positional": ("own",), "scores": ("content", "own")}[stage]:
-            if part not in view.sums:
-                view.sums[part] = term_sums(
-                    one.terms,
-                    part,
-                    one.visibility,
-                    view.rows,
-                    view.cols,
-                    view.counts,
-                    self._crew,
-                    cancel,
-                    one.curve,
-                )
-            total = total + view.sums[part]
-        pixels = total.cpu().numpy()  # [h, w]
-        if stage != "content" and bool(one.curve.any()):
-            pixels = pixels + self._edit_sums(one, view, cancel)
-        return pixels
-
-    def _edit_sums(self, one: _Head, view: _Viewport, cancel: CancelLike) -> np.ndarray:
-        """Return Σ Δ(δ) over the visible cells of each pixel, float64 [h, w]."""
+    def _term_means(self, one: _Head, stage: str, view: _Viewport, cancel: CancelLike) -> np.ndarray:
+        """Return the mean of a stage of terms over each pixel's visible cells, float64 [h, w]; not to be changed."""
+        if stage not in view.means:
+            total = torch.zeros(view.counts.shape, dtype=torch.float64, device=one.curve.device)  # [h, w]
+            names = {"content": ("content",), "positional": ("own",), "scores": ("content", "own")}
+            for part in names[stage]:
+                if part not in view.sums:
+                    view.sums[part] = term_sums(
+                        one.terms,
+                        part,
+                        one.visibility,
+                        view.rows,
+                        view.cols,
+                        view.counts,
+                        self._crew,
+                        cancel,
+                        one.curve,
+                    )
+                total = total + view.sums[part]
+            view.means[stage] = view.mean(total.cpu().numpy())
+        if stage == "content" or not bool(one.curve.any()):
+            return view.means[stage]
         if view.edit is None:
             view.edit = EditSums(one.terms, one.visibility, view.rows, view.cols, view.counts, self._crew)
-        return view.edit.of(one.curve, cancel)
+        if view.edit_means is None or view.edit_means[0] is not one.curve:
+            view.edit_means = one.curve, view.mean(view.edit.of(one.curve, cancel))
+        return view.means[stage] + view.edit_means[1]
 
     def _weight_pixels(
         self, one: _Head, stage: str, view: _Viewport, reduce: str, cancel: CancelLike

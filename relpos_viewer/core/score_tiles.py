@@ -111,12 +111,10 @@ def curve_sums(curve: Tensor, query_start: int, rows: np.ndarray, cols: np.ndarr
     once = np.concatenate(([0.0], part.cumsum()))
     twice = np.concatenate(([0.0], once.cumsum()))  # twice[x] = Σ_{y<x} once[y]
 
-    def at(queries: np.ndarray, keys: np.ndarray) -> np.ndarray:
-        return twice[keys[None, :] - (queries[:, None] + query_start) - first + 1]
-
-    q0, q1, k0, k1 = rows[:-1], rows[1:], cols[:-1], cols[1:]
-    # Σ_{j<k1} f(j − i) is once[k1 − i − first]; Σ_i of it over [q0, q1) is twice at k1 − q0 + 1 less at k1 − q1 + 1.
-    return at(q0, k1) - at(q1, k1) - at(q0, k0) + at(q1, k0)
+    # Σ_{j<c} f(j − i) is once[c − i − first]; Σ_i of it over [a, b) is twice at c − a + 1 less at c − b + 1.
+    corners = twice[cols[None, :] - (rows[:, None] + query_start) - first + 1]  # [h + 1, w + 1]
+    strips = corners[:-1] - corners[1:]  # [h, w + 1]
+    return strips[:, 1:] - strips[:, :-1]
 
 
 class EditSums:
