@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Literal
 
 import numpy as np
@@ -47,5 +48,11 @@ def reduce_rows(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
         return block
     if rest == 0:
         return getattr(block.unflatten(0, (groups, height)), how)(1)
+    if height >= SHORT:
+        out = block.new_empty(groups, block.shape[1])
+        reduction = {"sum": torch.sum, "amax": torch.amax, "amin": torch.amin}[how]
+        for group, (a, b) in enumerate(itertools.pairwise(edges.tolist())):
+            reduction(block[a:b], 0, out=out[group])
+        return out
     operation = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}[how]
     return _runs(operation, block, edges, 0)

@@ -29,6 +29,7 @@ GAP = 8
 AHEAD, PIECE = 64, 32
 # What starting a block costs, in cells that could be computed meanwhile (100 µs at 2.5 ns).
 BLOCK_START = 40_000
+UFUNCS = {"mean": np.add, "max": np.maximum}
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,6 +146,7 @@ class LiveWeights:
         self.stats: RowStatistics | None = None
         self._counts = offset_counts  # [2·key−1]
         self._held: list[_Held] = []
+        self._drawn = ""
         self._top: Tensor | None = None
         self._ends: tuple[Tensor, Tensor] | None = None
 
@@ -334,16 +336,25 @@ class LiveWeights:
         reference = stats.shift.masked_fill(empty, -math.inf)  # [query]
         edits = [self._edit_of(held) for held in self._held]
         changed = [
-            (held, edit) for held, edit in zip(self._held, edits, strict=True) if not held.is_shown(edit)
+            (held, edit, held.exponentials.new_empty(len(held.starts), device="cpu"))
+            for held, edit in zip(self._held, edits, strict=True)
+            if not held.is_shown(edit)
         ]
+        # What was drawn last is reduced while it lies in the cache; a device would have to copy it first.
+        drawn = self._drawn if self.curve.device.type == "cpu" else ""
 
-        def job(item: tuple[_Held, Tensor, Span]) -> None:
-            item[0].show(*item[1:])
+        def job(item: tuple[_Held, Tensor, Tensor, Span]) -> None:
+            held, edit, out, rows = item
+            held.show(edit, rows)
+            if drawn:
+                held.reduced(UFUNCS[drawn], held.exponentials.numpy(), rows, out.numpy())
 
-        # A slice of 512 kB stays in the cache of one core.
-        self.scan.crew.run(job, [(*each, rows) for each in changed for rows in each[0].slices(1 << 17)])
-        for held, edit in changed:
+        # Slices of 1 MB: with smaller ones the threads wait for each other's Python.
+        self.scan.crew.run(job, [(*each, rows) for each in changed for rows in each[0].slices(1 << 18)])
+        for held, edit, out in changed:
             held.shown(edit)
+            if drawn:
+                held.runs[drawn] = out
         for held in self._held:
             reference = torch.maximum(reference, held.top)
         reference = reference.nan_to_num(0.0, 0.0, 0.0)
@@ -387,20 +398,30 @@ class LiveWeights:
         less = norm.inverse.log().masked_fill(stats.broken, 0.0)  # [query]
         pixels = stats.peaks.new_empty(len(self.rows) - 1, stats.peaks.shape[1])  # [h, w]
 
+        step = max(
+            (1 << 18) * len(pixels) // (len(less) * pixels.shape[1]), 1
+        )  # rows of pixels in 1 MB of peaks
+
         def job(groups: Span) -> None:
-            edges = self.rows[groups[0] : groups[1] + 1]
-            a, b = int(edges[0]), int(edges[-1])
-            part = stats.peaks[a:b] - norm.reference[a:b, None]  # [rows, w]
-            part += less[a:b, None]
-            pixels[groups[0] : groups[1]] = reduce_rows(part, edges - a, "amax").exp()
+            for y in range(*groups, step):
+                edges = self.rows[y : min(y + step, groups[1]) + 1]
+                a, b = int(edges[0]), int(edges[-1])
+                stop = int(np.searchsorted(self.cols, self.scan.visibility.span((a, b))[1], side="left"))
+                memory = self.scan.crew.scratch("peaks", (b - a) * stop, pixels.dtype)
+                part = torch.sub(
+                    stats.peaks[a:b, :stop], norm.reference[a:b, None], out=memory.view(b - a, stop)
+                )
+                part += less[a:b, None]  # [rows, stop]
+                pixels[y : y + len(edges) - 1, :stop] = reduce_rows(part, edges - a, "amax")
+                pixels[y : y + len(edges) - 1, stop:] = -math.inf
 
         self.scan.crew.run(job, self._groups())
-        return pixels
+        return pixels.exp_()
 
     def _groups(self) -> list[Span]:
-        """Return runs of pixel rows, each about 1 MB of sums."""
+        """Return runs of pixel rows, each about 4 MB of sums."""
         h = len(self.rows) - 1
-        rows = max((1 << 18) // (len(self.cols) - 1), 1)
+        rows = max((1 << 20) // (len(self.cols) - 1), 1)
         return parts(h, max(rows * h // int(self.rows[-1]), 1))
 
     def _edit_of(self, held: _Held) -> Tensor:
@@ -410,7 +431,7 @@ class LiveWeights:
 
     def _reduce_held(self, reduce: str) -> None:
         """Reduce the bands that have changed run by run."""
-        ufunc = np.add if reduce == "mean" else np.maximum
+        self._drawn = reduce
         work = []
         for held in self._held:
             if reduce not in held.runs:
@@ -420,7 +441,7 @@ class LiveWeights:
 
         def job(item: tuple[_Held, np.ndarray, Span, np.ndarray]) -> None:
             held, cells, rows, out = item
-            held.reduced(ufunc, cells, rows, out)
+            held.reduced(UFUNCS[reduce], cells, rows, out)
 
         items = [(held, cells, rows, out) for held, cells, out in work for rows in held.slices(1 << 18)]
         self.scan.crew.run(job, items)
