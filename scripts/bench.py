@@ -172,6 +172,12 @@ def one_size(n: int, mask: str, device: torch.device, quick: bool) -> dict[str, 
         offsets = (offsets - 100) if offsets[0] - 100 > -n else np.arange(-BRUSH - 6, -6)
         drag()
 
+    def sideways() -> None:
+        nonlocal offsets
+        offsets = offsets - 3 if offsets[0] - 3 > -n else np.arange(-BRUSH - 6, -6)
+        drag()
+
+    result["travel_s"] = median(sideways, device, budget=3, least=5, most=50)
     result["take_hold_s"] = median(elsewhere, device, budget=2, least=3, most=9)
     result["edit_s"] = median(drag, device)
     result["refresh_drift"] = field.refresh()
@@ -278,7 +284,7 @@ def seconds(value: float | str | None) -> str:
 def table(results: list[dict[str, Any]]) -> str:
     titles = (
         *("n", "mask", "straightforward", "floor", "first picture", "÷ floor", "preview"),
-        *("edit", "× faster", "new offsets", "cancel", "memory"),
+        *("edit", "× faster", "travelling", "new offsets", "cancel", "memory"),
     )
     rows = [titles, ("---",) * len(titles)]
     for each in results:
@@ -294,6 +300,7 @@ def table(results: list[dict[str, Any]]) -> str:
                 seconds(each["preview_s"]),
                 seconds(edit),
                 f"{plain / edit:.0f}" if isinstance(plain, float) else "—",
+                seconds(each["travel_s"]),
                 seconds(each["take_hold_s"]),
                 seconds(each.get("cancel_s")),
                 gigabytes(each["memory"]),
@@ -346,7 +353,7 @@ def main() -> None:
     exact = in_own_process([*common, "--exact", *(("1024", "500") if options.quick else ("2048", "10000"))])
     growth = {
         f"{what} {mask}": slope([each for each in results if each["n"] <= 65_536], what, mask)
-        for what in ("first_s", "edit_s", "take_hold_s")
+        for what in ("first_s", "edit_s", "travel_s", "take_hold_s")
         for mask in options.masks
     }
     report = {
