@@ -22,7 +22,7 @@ from relpos_viewer.core.pooling import block_edges
 from relpos_viewer.core.row_statistics import Band, RowStatistics, Scan, band_rows, parts
 
 # Most diagonals held at once, and most bytes for them; there is always room for a brush of 64.
-HELD, HELD_BYTES, BRUSH = 256, 64 << 20, 64
+HELD, HELD_BYTES, BRUSH = 192, 64 << 20, 64
 # Offsets this close are held as one band: a block computes the diagonals between them anyway.
 GAP = 8
 # A brush that travels takes hold of so many offsets ahead of it, in pieces that are made anew one by one.
@@ -284,6 +284,7 @@ class LiveWeights:
         stats = self.stats
         assert stats is not None
         self.stats = None  # until all of it fits together again
+        self._held = kept  # the memory of the others is free for the new ones
         bands = []
         if width <= room:
             for run in runs:
