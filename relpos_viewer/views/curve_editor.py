@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QVBoxLayout, QWidget
 from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import short
+from relpos_viewer.document.arrays import same
 from relpos_viewer.views import curve_commands as commands
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_commands import Edit, Nudger, range_text
@@ -146,6 +147,7 @@ class CurveEditor(QFrame):
             beyond_rule: how the curve goes on where `curves.beyond`, a word such as "hold".
         """
         before = self._curves
+        drawn = (self._edit, self._future_masked, self._beyond_rule)
         same_shape = before is not None and before.edit.shape == curves.edit.shape
         same_visible = same_shape and np.array_equal(before.visible, curves.visible)
         if not same_shape or before.head != curves.head:
@@ -166,7 +168,11 @@ class CurveEditor(QFrame):
         self.tools.offer_snap(curves.buckets is not None)
         if not same_visible or before.family is not curves.family:
             self._fit_view()
-        self._refresh()
+        # Most frames of a drag bring the edit that is drawn already: painting it once is enough.
+        same_marks = same_visible and before.head == curves.head and same(before.beyond, curves.beyond)
+        shown = (self._edit, self._future_masked, self._beyond_rule)
+        if not same_marks or before.family is not curves.family or not same(drawn, shown):
+            self._refresh()
 
     def set_edit(self, values: np.ndarray) -> None:
         """Show the document's edit, float32 [head, 2n−1], as it now is: after undo, opening, or a commit of ours.

@@ -1157,3 +1157,23 @@ def test_the_frame_that_shows_the_focus_comes_and_goes_with_it(qtbot):
         widget.setFocus()
         QApplication.processEvents()
         assert any(rect.contains(editor.rect()) for rect in painted)
+
+
+def test_a_frame_that_brings_what_is_drawn_already_paints_nothing_again(editor, monkeypatch):
+    curves = curve_set(RANDOM)
+    editor.set_frame_curves(curves, True)
+    editor.grab()
+    refreshed = []
+    update = type(editor.plot.item).update
+    monkeypatch.setattr(
+        type(editor.plot.item), "update", lambda item, *a: (refreshed.append(1), update(item, *a))[1]
+    )
+    editor.set_frame_curves(curves.with_edit(curves.edit.copy()), True)
+    assert not refreshed
+    moved = curves.edit.copy()
+    moved[0, 3] = 1
+    editor.set_frame_curves(curves.with_edit(moved), True)
+    assert refreshed and editor.edit[0, 3] == 1
+    refreshed.clear()
+    editor.set_frame_curves(curves.with_edit(moved), False)
+    assert refreshed, "what is masked as the future is part of the picture"
