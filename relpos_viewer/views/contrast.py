@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from PySide6.QtGui import QColor
 
 from relpos_viewer.views.theme import Theme
@@ -13,7 +15,12 @@ DARK_INK, LIGHT_INK = QColor("#000000"), QColor("#ffffff")
 
 def luminance(colour: QColor) -> float:
     """Return the relative luminance of an opaque sRGB colour, 0 (black) to 1 (white)."""
-    red, green, blue = (_linear(channel) for channel in (colour.redF(), colour.greenF(), colour.blueF()))
+    return _luminance(colour.rgb() & 0xFFFFFF)
+
+
+@lru_cache(4096)  # a strip asks for the inks of a palette's 256 grounds, chip by chip and frame by frame
+def _luminance(rgb: int) -> float:
+    red, green, blue = (_linear((rgb >> shift & 0xFF) / 255) for shift in (16, 8, 0))
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
