@@ -137,7 +137,9 @@ def floor(n: int, mask: str, device: torch.device, repeats: int) -> float:
 
     blocks = parts(n, ROWS)[::-1]
     crew.run(job, blocks[:4])
-    return statistics.median(clock(lambda: crew.run(job, blocks), device) for _ in range(repeats))
+    taken = statistics.median(clock(lambda: crew.run(job, blocks), device) for _ in range(repeats))
+    crew.close()  # its memory is not the field's
+    return taken
 
 
 def one_size(n: int, mask: str, device: torch.device, quick: bool) -> dict[str, Any]:
@@ -155,6 +157,7 @@ def one_size(n: int, mask: str, device: torch.device, quick: bool) -> dict[str, 
     firsts, floors = [], []
     for _ in range(repeats):  # taken in turn, as other programs come and go
         floors.append(floor(n, mask, device, 1))
+        field.close()
         field = made()
         firsts.append(clock(lambda: four_images(field), device))  # noqa: B023  called at once
     result["first_s"], result["floor_s"] = statistics.median(firsts), statistics.median(floors)
