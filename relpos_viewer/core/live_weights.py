@@ -29,6 +29,8 @@ GAP = 8
 AHEAD, PIECE = 64, 32
 # What starting a block costs, in cells that could be computed meanwhile (100 µs at 2.5 ns).
 BLOCK_START = 40_000
+# Holding may cost so many passes over all cells: a drag moves the same offsets tens of times, and then pays nothing.
+WORTH = 4
 UFUNCS = {"mean": np.add, "max": np.maximum}
 
 
@@ -278,7 +280,7 @@ class LiveWeights:
         height = band_rows(bin_width)
         blocks = math.ceil(terms.n_query / height)
         price = sum(blocks * (height * (height + b - a + bin_width) + BLOCK_START) for a, b in touched)
-        if price > self._counts.sum():
+        if price > (WORTH if width <= room else 1) * self._counts.sum():
             self.forget()
             return
         stats = self.stats
