@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -10,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.field import CellValues, LineValues
+from relpos_viewer.core.field import CellValues, LineValues, cell_in_row
 from relpos_viewer.core.head_terms import HeadTerms, Span
 from relpos_viewer.core.live_weights import Normaliser
 from relpos_viewer.core.pooling import strongest_cell
@@ -74,24 +73,7 @@ class ScoreCells:
 
     def values(self, query: int, key: int) -> CellValues:
         """Return the exact numbers of one cell, O(key · d)."""
-        line = self.row(query)
-        place = key - (query + self.terms.start)
-        scores = torch.from_numpy(line.score).double().masked_fill(torch.from_numpy(~line.visible), -math.inf)
-        shown = bool(line.visible[key])
-        return CellValues(
-            query=query,
-            key=key,
-            offset=place,
-            content=float(line.content[key]),
-            positional=float(line.positional[key]),
-            edit=float(line.edit[key]),
-            score=float(line.score[key]),
-            weight=float(line.weight[key]),
-            before_weight=float(line.before_weight[key]),
-            log_weight=float(scores[key] - scores.logsumexp(0)) if shown else -math.inf,
-            visible=shown,
-            row_sees_a_key=bool(line.visible.any()),
-        )
+        return cell_in_row(self.row(query), key, self.terms.start)
 
     def row(self, query: int) -> LineValues:
         """Return one query's numbers over all keys, O(key · d)."""

@@ -326,6 +326,8 @@ def test_given_weights_biases_and_masks_of_a_file_count():
                         np.testing.assert_array_equal(shown, wanted_shown)
                         np.testing.assert_allclose(tile, wanted, atol=1e-5)
             np.testing.assert_allclose(mine.row(7).weight, plain.row(7).weight, atol=1e-6)
+            cell = mine.values(7, int(mine.row(7).weight.argmax()))
+            assert cell.log_weight == pytest.approx(math.log(cell.weight), abs=1e-5)
             np.testing.assert_allclose(mine.column(7).before_weight, plain.column(7).before_weight, atol=1e-6)
 
 

@@ -77,10 +77,6 @@ class Absolute(Encoding):
             )
         return self.strength * table[:n].double()  # [n, width]
 
-    def beyond(self, n: int) -> Tensor | None:
-        """Return None: past its last position a learned table refuses, and a sinusoid has no end."""
-        return None
-
     def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
         """Return the four terms, each [head, query, key]."""
         return self._terms(inputs, scale, (0, inputs.n_query), (0, inputs.n_key))
