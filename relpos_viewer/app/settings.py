@@ -64,7 +64,7 @@ class Settings:
 
     @property
     def device(self) -> str:
-        """The device chosen last, an id of `app.devices`. It may be gone: ask `arithmetic_device`."""
+        """The device chosen last, an id of `app.devices`. It may be gone."""
         return self._text("device") or "cpu"
 
     @device.setter

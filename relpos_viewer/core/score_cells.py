@@ -9,11 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.field import CellValues, LineValues, cell_in_row
-from relpos_viewer.core.head_terms import HeadTerms, Span
+from relpos_viewer.core.field import CellValues, LineValues, Stage, cell_in_row
+from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on
 from relpos_viewer.core.live_weights import Normaliser
-from relpos_viewer.core.pooling import strongest_cell
-from relpos_viewer.core.row_statistics import Writer, parts
+from relpos_viewer.core.row_statistics import COLS, ROWS, Writer, parts
 from relpos_viewer.core.visibility import Visibility
 
 # Cells along a diagonal are read from square blocks of this size.
@@ -49,27 +48,29 @@ class ScoreCells:
         """Number of keys."""
         return self.terms.n_key
 
-    def strongest(self, stage: str, rows: Span, cols: Span) -> tuple[int, int] | None:
-        """Return (query, key) of the visible cell of largest magnitude in a small block; None when none is visible.
+    def strongest(self, stage: Stage, rows: Span, cols: Span) -> tuple[int, int] | None:
+        """Return (query, key) of the visible cell of largest magnitude in a block, the first NaN before all.
 
-        Weights wait for the rows' sums if they are not known yet.
+        None when no cell of the block is visible. Weights wait for the rows' sums if they are not known yet.
         """
-        content, own = self._pair(lambda write: self._block(write, rows, cols))  # [rows, cols]
-        queries, keys = np.arange(*rows), np.arange(*cols)
-        places = torch.from_numpy(keys[None] - queries[:, None] - self.terms.start + self.terms.n_key - 1)
-        positional = own + self.curve[places.to(self.curve.device)]  # [rows, cols]
-        if stage == "weights":
-            norm = self.normaliser()
-            part = slice(*rows)
-            exponents = content + positional - norm.reference[part, None]  # [rows, cols]
-            values = exponents.exp() * norm.inverse[part, None]
-            if self.row_sums is not None:
-                values = values * self.row_sums[part, None]
-        else:
-            values = {"content": content, "positional": positional, "scores": content + positional}[stage]
-        shown = self.visibility.grid(queries, keys)
-        found = strongest_cell(values.cpu(), shown, (0, len(queries)), (0, len(keys)))
-        return None if found is None else (rows[0] + found[0], cols[0] + found[1])
+        best: tuple[bool, float, int, int] | None = None
+        for span in runs(rows, ROWS):
+            for part in runs(cols, COLS):
+                seen = self.visibility.block(span, part, self.curve.device)  # [span, part]
+                block = self._stage(stage, span, part).abs()  # [span, part]
+                if seen is not None:
+                    if not bool(seen.any()):
+                        continue
+                    block.masked_fill_(~seen, -1.0)
+                odd = block.isnan()
+                has_nan = bool(odd.any())
+                place = int(odd.to(torch.uint8).argmax() if has_nan else block.argmax())
+                row, col = divmod(place, block.shape[1])
+                value = 0.0 if has_nan else float(block[row, col])
+                # Among equals the first row's first, as if the block had been read whole.
+                found = has_nan, value, -(span[0] + row), -(part[0] + col)
+                best = found if best is None else max(best, found)
+        return None if best is None else (-best[2], -best[3])
 
     def values(self, query: int, key: int) -> CellValues:
         """Return the exact numbers of one cell, O(key · d)."""
@@ -103,8 +104,8 @@ class ScoreCells:
         keys = queries + shift
 
         def read(write: Writer) -> Tensor:
-            runs = [(a + first, b + first) for a, b in parts(len(queries), SQUARE)]
-            pieces = [self._block(write, run, (run[0] + shift, run[1] + shift)).diagonal() for run in runs]
+            squares = runs((first, first + len(queries)), SQUARE)
+            pieces = [self._block(write, run, (run[0] + shift, run[1] + shift)).diagonal() for run in squares]
             return torch.cat(pieces) if pieces else self.curve[:0]
 
         content, own = self._pair(read)
@@ -116,6 +117,20 @@ class ScoreCells:
     def _block(self, write: Writer, rows: Span, cols: Span) -> Tensor:
         """Return a block [rows, cols], rows in their order."""
         return write(rows, cols, self.curve.new_empty(rows[1] - rows[0], cols[1] - cols[0])).flip(0)
+
+    def _stage(self, stage: Stage, rows: Span, cols: Span) -> Tensor:
+        """Return a block of one stage [rows, cols], masked cells and all."""
+        write = {"content": self.terms.content, "positional": self.terms.own}.get(stage, self.terms.base)
+        block = write(rows, cols, self.curve.new_empty(rows[1] - rows[0], cols[1] - cols[0]))
+        if stage != "content":
+            block += curve_on(self.curve, self.terms.start, rows, cols)  # [rows turned round, cols]
+        block = block.flip(0)  # [rows, cols]
+        if stage == "weights":
+            norm, part = self.normaliser(), slice(*rows)
+            block.sub_(norm.reference[part, None]).exp_().mul_(norm.inverse[part, None])
+            if self.row_sums is not None:
+                block.mul_(self.row_sums[part, None])
+        return block
 
     def _line(
         self, queries: np.ndarray, keys: np.ndarray, content: Tensor, own: Tensor, visible: np.ndarray
@@ -157,6 +172,11 @@ class ScoreCells:
         if self.row_sums is not None:
             weights = weights * self.row_sums[queries]
         return weights.masked_fill(torch.from_numpy(~line.visible).to(weights.device), 0.0).cpu().numpy()
+
+
+def runs(span: Span, size: int) -> list[Span]:
+    """Return runs of `size` that cover a half-open range."""
+    return [(span[0] + a, span[0] + b) for a, b in parts(span[1] - span[0], size)]
 
 
 def _with_weights(line: LineValues, weight: np.ndarray, before: np.ndarray) -> LineValues:

@@ -21,7 +21,7 @@ from relpos_viewer.core.crew import CancelLike, Crew, Silent
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.encodings import encoding as build_encoding
 from relpos_viewer.core.errors import ViewerError, nearest
-from relpos_viewer.core.field import CellValues, LineValues
+from relpos_viewer.core.field import CellValues, LineValues, Stage
 from relpos_viewer.core.field_cost import FieldCost, check_memory, estimate
 from relpos_viewer.core.head_terms import HeadTerms, curve_on
 from relpos_viewer.core.head_terms import Span as CellSpan
@@ -29,7 +29,7 @@ from relpos_viewer.core.inputs import AttentionInputs, as_tensor, inputs_from_ar
 from relpos_viewer.core.live_weights import LiveWeights, Normaliser, whole_edges
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.pooling import REDUCTIONS, Span, block_edges, pixel_shape, whole_cells
-from relpos_viewer.core.row_statistics import COLS, ROWS, RowStatistics, Scan, Writer
+from relpos_viewer.core.row_statistics import COLS, RowStatistics, Scan, Writer
 from relpos_viewer.core.score_cells import ScoreCells
 from relpos_viewer.core.score_samples import chosen, chosen_normaliser, curve_at
 from relpos_viewer.core.score_tiles import EditSums, pooled, term_sums
@@ -364,34 +364,10 @@ class ScoreField:
         return self.cells(head).diagonal(offset)
 
     def strongest(
-        self, stage: FieldStage, rows: tuple[int, int], cols: tuple[int, int], head: int | None = None
+        self, stage: Stage, rows: tuple[int, int], cols: tuple[int, int], head: int | None = None
     ) -> tuple[int, int] | None:
-        """Return (query, key) of the visible cell of largest magnitude in a block, the first NaN before all.
-
-        None when no cell of the block is visible.
-        """
-        one = self._of(head)
-        write = self._writer(one, stage, Silent())
-        best, place, found_nan = -1.0, None, False
-        for a in range(rows[0], rows[1], ROWS):
-            for c in range(cols[0], cols[1], COLS):
-                span, part = (a, min(a + ROWS, rows[1])), (c, min(c + COLS, cols[1]))
-                block = (
-                    write(span, part, one.curve.new_empty(span[1] - span[0], part[1] - part[0])).flip(0).abs()
-                )
-                seen = one.visibility.block(span, part, block.device)
-                if seen is not None:
-                    block.masked_fill_(~seen, -1.0)
-                has_nan = bool(block.isnan().any())
-                if found_nan:
-                    continue
-                if has_nan:
-                    block, found_nan = block.isnan().float(), True
-                value = float(block.max())
-                if value > best or has_nan:
-                    row, col = divmod(int(block.argmax()), block.shape[1])
-                    best, place = value, (a + row, c + col)
-        return place if best >= 0 else None
+        """Return (query, key) of the visible cell of largest magnitude in a block; see `ScoreCells.strongest`."""
+        return self.cells(head).strongest(stage, rows, cols)
 
     def extent(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from relpos_viewer.views.about_dialog import AboutDialog
 from relpos_viewer.views.export_dialog import ExportFigureDialog
 from relpos_viewer.views.help_dialog import HelpDialog
-from relpos_viewer.views.point_dialog import PointDialog
 from relpos_viewer.views.question_dialog import QuestionDialog
 from relpos_viewer.views.shortcuts_dialog import ShortcutsDialog
 
@@ -13,7 +12,6 @@ __all__ = [
     "AboutDialog",
     "ExportFigureDialog",
     "HelpDialog",
-    "PointDialog",
     "QuestionDialog",
     "ShortcutsDialog",
 ]

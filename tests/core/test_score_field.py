@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relpos_viewer.core import live_weights, score_field, score_samples
+from relpos_viewer.core import live_weights, score_cells, score_field, score_samples
 from relpos_viewer.core.attention import Attention, attention
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.errors import ViewerError
@@ -351,14 +351,38 @@ def test_the_weights_of_content_and_of_position_alone(mask):
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_the_strongest_cell_is_found_across_blocks(stage, monkeypatch):
-    monkeypatch.setattr(score_field, "ROWS", 16)
-    monkeypatch.setattr(score_field, "COLS", 16)
+    monkeypatch.setattr(score_cells, "ROWS", 16)
+    monkeypatch.setattr(score_cells, "COLS", 16)
     q, k = layer(11, 70, 70, heads=1)
     field = ScoreField(q, k, encoding="t5", mask="causal", device="cpu")
     exact = attention(q, k, encoding="t5", mask="causal")
     for rows, cols in (((0, 70), (0, 70)), ((3, 50), (10, 33)), ((0, 9), (50, 60))):
         wanted = strongest_cell(getattr(exact, stage)[0], exact.visible[0], rows, cols)
         assert field.strongest(stage, rows, cols) == wanted
+
+
+@pytest.mark.parametrize(
+    ("odd", "wanted"),
+    [
+        ({}, (1, 2)),  # of equals the first row's, though a block to its right
+        ({(5, 6): math.nan, (3, 13): math.nan, (9, 0): math.nan}, (3, 13)),
+        ({(5, 6): -INF}, (5, 6)),
+        ({(5, 6): INF, (12, 1): math.nan}, (12, 1)),
+    ],
+)
+def test_the_strongest_cell_of_equals_is_the_first_and_nan_comes_before_all(odd, wanted, monkeypatch):
+    monkeypatch.setattr(score_cells, "ROWS", 4)
+    monkeypatch.setattr(score_cells, "COLS", 4)
+    scores = torch.from_numpy(np.random.default_rng(15).uniform(-1, 1, (1, 16, 16)))
+    for place in ((1, 14), (1, 2), (2, 0), (13, 3)):
+        scores[0][place] = -7.0
+    for place, value in odd.items():
+        scores[0][place] = value
+    inputs = AttentionInputs(Tokens(tuple(map(str, range(16)))), given=scores.float())
+    field = ScoreField.of(inputs, encoding("none"), mask="none", display=(8, 8))
+    assert field.strongest("scores", (0, 16), (0, 16)) == wanted
+    assert strongest_cell(scores[0], None, (0, 16), (0, 16)) == wanted
+    assert field.cells().strongest("weights", (0, 16), (0, 0)) is None
 
 
 @pytest.mark.parametrize("stage", STAGES)

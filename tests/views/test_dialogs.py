@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtGui import QColor, QGuiApplication
-from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLabel, QLineEdit, QPushButton, QRadioButton
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QRadioButton
 
 from relpos_viewer.app.actions import ACTIONS, GESTURES
 from relpos_viewer.export.figures import FORMATS, PANELS, FigureOptions
@@ -19,7 +19,6 @@ from relpos_viewer.views.dialogs import (
     AboutDialog,
     ExportFigureDialog,
     HelpDialog,
-    PointDialog,
     QuestionDialog,
     ShortcutsDialog,
 )
@@ -202,36 +201,6 @@ def test_fifty_options_leave_the_dialog_on_the_screen(qtbot):
     assert dialog.height() < 600
 
 
-VALUES = [
-    ("−1,25", -1.25, True),
-    ("2.5", 2.5, True),
-    ("1e-3", 0.001, True),
-    ("", 0.5, False),
-    ("x", 0.5, False),
-]
-
-
-@pytest.mark.parametrize(("text", "value", "allowed"), VALUES)
-def test_a_typed_point_takes_comma_and_point_and_refuses_words(qtbot, text, value, allowed):
-    dialog = PointDialog(-17, 0.5, LIGHT)
-    qtbot.addWidget(dialog)
-    dialog.findChild(QLineEdit, names.POINT_VALUE).setText(text)
-    ok = dialog.findChild(QDialogButtonBox).button(QDialogButtonBox.StandardButton.Ok)
-    assert ok.isEnabled() is allowed
-    assert dialog.value() == value
-
-
-@pytest.mark.parametrize(
-    ("value", "words"),
-    [("0", "by 1"), ("0.6931472", "by 2"), ("800", "beyond 1e304"), ("x", "is not a number")],
-)
-def test_a_typed_point_says_what_it_does_to_the_odds(qtbot, value, words):
-    dialog = PointDialog(-17, 0.5, LIGHT)
-    qtbot.addWidget(dialog)
-    dialog.findChild(QLineEdit, names.POINT_VALUE).setText(value)
-    assert any(words in label.text() for label in dialog.findChildren(QLabel))
-
-
 # Keys and help
 
 
@@ -406,12 +375,11 @@ def test_the_style_sheet_names_only_files_that_exist(theme, qtbot):
     [
         lambda: ExportFigureDialog("x", {}, LIGHT),
         lambda: QuestionDialog(ORDER, "a.npz"),
-        lambda: PointDialog(0, 0.0, LIGHT),
         ShortcutsDialog,
         lambda: HelpDialog(LIGHT),
         lambda: AboutDialog("cpu"),
     ],
-    ids=["export", "question", "point", "shortcuts", "help", "about"],
+    ids=["export", "question", "shortcuts", "help", "about"],
 )
 def test_escape_closes_every_dialog_and_every_field_has_a_name(qtbot, make):
     dialog = make()
