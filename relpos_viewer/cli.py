@@ -200,7 +200,8 @@ def _add_document_options(parser: argparse.ArgumentParser) -> None:
     attention.add_argument(
         "--mask",
         metavar="M",
-        help="none, causal, window:W, prefix:P, documents, documents:4,2 (default: causal for text, none for arrays)",
+        help="none, causal, window:W, prefix:P, padding:P, left-padding:P, documents, documents:4,2 "
+        "(default: causal for text, none for arrays)",
     )
     attention.add_argument(
         "--head", type=_whole("--head", 0), metavar="H", help="the head that is shown, from 0 (default: 0)"

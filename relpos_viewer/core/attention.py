@@ -59,7 +59,7 @@ def attention(
         v: values [key_head, key, d_v], optional.
         encoding: a name of the registry or an `Encoding`.
         scale: content scale; 1/√d when None.
-        mask: "none", "causal", "window:W", "prefix:P", "documents:4,2", or bool [query, key], True = visible.
+        mask: a name as `parse_mask` reads it, such as "causal" or "window:8", or bool [query, key], True = visible.
         edit: additive curve [head or 1, 2·key−1] over δ = key − query, score units.
 
     Raises:

@@ -13,7 +13,7 @@ from relpos_viewer.core.errors import ViewerError, nearest
 from relpos_viewer.core.inputs import shape_text
 from relpos_viewer.core.offsets import offset_matrix
 
-Kind = Literal["none", "causal", "window", "prefix", "documents", "custom"]
+Kind = Literal["none", "causal", "window", "prefix", "padding", "left-padding", "documents", "custom"]
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,20 @@ MASKS: tuple[MaskKind, ...] = (
     MaskKind(
         "prefix", "prefix", "length", 4, "The first keys are seen by all; after them the mask is causal."
     ),
+    MaskKind(
+        "padding", "padding", "length", 4, "The last keys are padding, seen by nobody; no key is future."
+    ),
+    MaskKind(
+        "left-padding",
+        "left padding",
+        "length",
+        4,
+        "Causal, and the first keys are padding, seen by nobody, as when a decoder works on a batch.",
+    ),
     MaskKind("documents", "documents", "", None, "Causal, and only inside the query's own document."),
 )
+
+_ARGUMENTS = {kind.name: kind.argument for kind in MASKS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +56,7 @@ class Mask:
 
     Attributes:
         kind: the row of `MASKS`, or "custom" for a bool array.
-        argument: window width or prefix length.
+        argument: window width, or length of the prefix or padding.
         lengths: lengths of the packed documents, when they were given with the mask.
         array: bool [query, key] or [head, query, key] of a custom mask.
     """
@@ -57,7 +69,7 @@ class Mask:
     @property
     def spec(self) -> str:
         """The text that `parse_mask` reads back ("custom" for an array)."""
-        if self.kind in ("window", "prefix"):
+        if _ARGUMENTS.get(self.kind):
             return f"{self.kind}:{self.argument}"
         if self.kind == "documents" and self.lengths:
             return f"documents:{','.join(map(str, self.lengths))}"
@@ -89,12 +101,16 @@ class Mask:
                     f"the mask is {shape_text(self.array)}, the scores are [{n_query}, {n_key}]; they must agree."
                 )
             return self.array.to(device)
+        if self.kind == "padding":
+            return (torch.arange(n_key, device=device) < n_key - self.argument).expand(n_query, -1)
         offset = offset_matrix(n_query, n_key, device)  # [query, key]
         causal = offset <= 0  # [query, key]
         if self.kind == "window":
             return causal & (offset > -self.argument)
         if self.kind == "prefix":
             return causal | (torch.arange(n_key, device=device) < self.argument)
+        if self.kind == "left-padding":
+            return causal & (torch.arange(n_key, device=device) >= self.argument)
         if self.kind == "documents":
             document = torch.tensor(self.document_of_each(n_key, documents), device=device)  # [key]
             return causal & (document[n_key - n_query :, None] == document[None, :])
@@ -113,7 +129,8 @@ class Mask:
 
 
 def parse_mask(mask: str | np.ndarray | Tensor | Mask | None) -> Mask:
-    """Read a mask: "none", "causal", "window:W", "prefix:P", "documents", "documents:4,2" or a bool array.
+    """Read a mask: "none", "causal", "window:W", "prefix:P", "padding:P", "left-padding:P", "documents",
+    "documents:4,2" or a bool array.
 
     Raises:
         ViewerError: for an unknown name, a bad number, or an array that is not bool.

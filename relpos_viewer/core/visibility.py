@@ -57,12 +57,16 @@ class Visibility:
             asked.append(_checked(mask))
         else:
             mask = parse_mask(mask)
-            if mask.kind in ("causal", "window", "prefix", "documents"):
+            if mask.kind in ("causal", "window", "prefix", "left-padding", "documents"):
                 stop = place + 1
             if mask.kind == "window":
                 first = np.maximum(place + 1 - mask.argument, 0)
             elif mask.kind == "prefix":
                 stop = np.maximum(stop, min(mask.argument, n_key))
+            elif mask.kind == "padding":
+                stop = np.full(n_query, max(n_key - mask.argument, 0))
+            elif mask.kind == "left-padding":
+                first = np.full(n_query, min(mask.argument, n_key))
             elif mask.kind == "documents":
                 first, cells = _documents(mask.document_of_each(n_key, inputs.tokens.documents), place)
                 asked += cells

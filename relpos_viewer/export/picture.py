@@ -118,6 +118,8 @@ def _mask_words(inputs: AttentionInputs, mask: Mask) -> str:
         "causal": "causal",
         "window": f"window of {mask.argument}",
         "prefix": f"prefix of {mask.argument}",
+        "padding": f"padding of {mask.argument}",
+        "left-padding": f"causal, left padding of {mask.argument}",
         "documents": "causal within documents",
         "custom": "own mask",
     }[mask.kind]

@@ -23,6 +23,9 @@ from relpos_viewer.core.measures import document_leak
         ("prefix:1", 10, 55),  # K03: prefix 1 is causal, prefix 10 is full
         ("prefix:6", 10, 70),
         ("prefix:10", 10, 100),
+        ("padding:3", 10, 70),
+        ("padding:99", 10, 0),
+        ("left-padding:3", 10, 28),  # queries 3 … 9 see 1 … 7 keys, the padding none
         ("documents:4,2", 6, 13),  # K01
         ("causal", 6, 21),
     ],
@@ -36,6 +39,12 @@ def test_a_prefix_mask_sees_the_prefix_and_the_past() -> None:
     visible = parse_mask("prefix:6").visible(10, 10)
     assert visible[2].nonzero().flatten().tolist() == [0, 1, 2, 3, 4, 5]
     assert visible[6].nonzero().flatten().tolist() == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_padding_is_seen_by_nobody_on_the_side_where_it_lies() -> None:
+    assert parse_mask("padding:2").visible(4, 4).tolist() == [[True, True, False, False]] * 4
+    left = parse_mask("left-padding:2").visible(4, 4)
+    assert left.int().tolist() == [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 0], [0, 0, 1, 1]]
 
 
 def test_packed_documents_do_not_see_each_other_and_a_causal_mask_says_how_much_leaks() -> None:
@@ -63,7 +72,7 @@ def test_a_bool_array_means_true_is_visible_and_an_empty_row_gets_no_weight() ->
 
 
 def test_queries_are_the_last_rows() -> None:
-    for spec in ("causal", "window:2", "prefix:3"):
+    for spec in ("causal", "window:2", "prefix:3", "padding:2", "left-padding:2"):
         whole = parse_mask(spec).visible(7, 7)
         assert torch.equal(parse_mask(spec).visible(3, 7), whole[4:])
 

@@ -27,7 +27,10 @@ from relpos_viewer.core.tokens import Tokens
 
 INF = math.inf
 FAMILIES = ("none", "curve", "t5", "alibi", "rope", "absolute")
-MASKS = ("none", "causal", "window:3", "prefix:5", "documents:7,4,12", "array", "function")
+MASKS = (
+    *("none", "causal", "window:3", "prefix:5", "padding:6", "left-padding:6"),
+    *("documents:7,4,12", "array", "function"),
+)
 
 
 @pytest.fixture

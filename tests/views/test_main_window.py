@@ -738,6 +738,7 @@ def test_a_window_opens_from_python_on_queries_and_keys(qtbot: QtBot) -> None:
         ("window", None, "window:8"),
         ("window", 3, "window:3"),
         ("prefix", 2, "prefix:2"),
+        ("left-padding", 3, "left-padding:3"),
     ],
 )
 def test_a_mask_is_chosen_with_its_number(
@@ -750,7 +751,7 @@ def test_a_mask_is_chosen_with_its_number(
         window.top.mask_argument.setValue(number)
     settle(window, qtbot)
     assert window.session.document.mask == spec
-    assert window.top.mask_argument.isVisible() == (mask in ("window", "prefix"))
+    assert window.top.mask_argument.isVisible() == (mask != "causal")
 
 
 @pytest.mark.parametrize(("text", "scale"), [("1", 1.0), ("0,25", 0.25), ("1/√d", None), ("", None)])
