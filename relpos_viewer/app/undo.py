@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QUndoCommand, QUndoStack
+from PySide6.QtCore import QObject, Signal
 
+from relpos_viewer.app.steps import Step, Steps
 from relpos_viewer.document.document import Document, View, replace
 from relpos_viewer.document.session import Session
 
-UNDO_LIMIT = 200
 # Keystrokes and wheel ticks that follow within a second are one step.
 MERGE_S = 1.0
-
-
-class _Change(QUndoCommand):
-    """From one document to another. Both share all parts that did not change, so a step is small."""
-
-    def __init__(self, session: Session, before: Document, after: Document, name: str) -> None:
-        super().__init__(name)
-        self._session = session
-        self._before = before
-        self.after = after
-
-    def redo(self) -> None:
-        self._session.apply(replace(self.after, view=self._session.document.view))
-
-    def undo(self) -> None:
-        self._session.apply(replace(self._before, view=self._session.document.view))
 
 
 class History(QObject):
@@ -51,17 +35,18 @@ class History(QObject):
     clean_changed = Signal(bool)
 
     def __init__(
-        self, session: Session, parent: QObject | None = None, clock: Callable[[], float] = time.monotonic
+        self,
+        session: Session,
+        parent: QObject | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        steps: Steps | None = None,
     ) -> None:
         super().__init__(parent)
         self._session = session
         self._clock = clock
-        self._stack = QUndoStack(self)
-        self._stack.setUndoLimit(UNDO_LIMIT)
-        self._stack.indexChanged.connect(self._on_index_changed)
-        self._stack.cleanChanged.connect(self.clean_changed)
+        self._steps = Steps() if steps is None else steps
         # The newest step while a further change may still join it, with its key and time.
-        self._open: tuple[_Change, str, float] | None = None
+        self._open: tuple[Step, str, float] | None = None
         self._before_preview: Document | None = None
 
     # --- changing ---------------------------------------------------------------------------------
@@ -112,7 +97,8 @@ class History(QObject):
         self._before_preview = None
         self._open = None
         self._session.apply(document)
-        self._stack.clear()
+        with self._telling():
+            self._steps.clear()
 
     # --- undo and redo ----------------------------------------------------------------------------
 
@@ -122,49 +108,58 @@ class History(QObject):
             self.cancel_preview()
             return
         self._open = None
-        self._stack.undo()
+        with self._telling():
+            step = self._steps.undo()
+            if step is not None:
+                self._session.apply(replace(step.before, view=self._session.document.view))
 
     def redo(self) -> None:
         """Do the step again that was taken back last; nothing during a gesture."""
-        if not self.is_previewing:
-            self._stack.redo()
+        if self.is_previewing:
+            return
+        with self._telling():
+            step = self._steps.redo()
+            if step is not None:
+                self._session.apply(replace(step.after, view=self._session.document.view))
 
     @property
     def can_undo(self) -> bool:
         """True when there is a step, or a gesture, to take back."""
-        return self.is_previewing or self._stack.canUndo()
+        return self.is_previewing or bool(self._steps.undoable)
 
     @property
     def can_redo(self) -> bool:
         """True when there is a step to do again and no gesture in the way."""
-        return not self.is_previewing and self._stack.canRedo()
+        return not self.is_previewing and bool(self._steps.redoable)
 
     @property
     def undo_name(self) -> str:
         """What `undo` would take back, for the menu; empty when nothing."""
-        return self._stack.undoText()
+        return self._steps.undoable[-1].name if self._steps.undoable else ""
 
     @property
     def redo_name(self) -> str:
         """What `redo` would do again, for the menu; empty when nothing."""
-        return self._stack.redoText()
+        return self._steps.redoable[-1].name if self._steps.redoable else ""
 
     # --- saved or not -----------------------------------------------------------------------------
 
     @property
     def clean(self) -> bool:
         """True when the document is as it was saved, opened or begun."""
-        return self._stack.isClean()
+        return self._steps.clean
 
     def set_clean(self) -> None:
         """The document has just been saved."""
         # A change that joined the step before would hide that it came after saving.
         self._open = None
-        self._stack.setClean()
+        with self._telling():
+            self._steps.set_clean(True)
 
     def set_unclean(self) -> None:
         """The document is in no file, although nothing was changed (recovered after a crash)."""
-        self._stack.resetClean()
+        with self._telling():
+            self._steps.set_clean(False)
 
     # --- within -----------------------------------------------------------------------------------
 
@@ -172,20 +167,25 @@ class History(QObject):
         if new.same_but_view(before):
             self._session.apply(new)
             return
-        # Not by QUndoCommand.mergeWith: a merged command stays alive until its stack dies.
         if self._open is not None and merge_key is not None:
-            change, key, when = self._open
+            step, key, when = self._open
             if key == merge_key and self._clock() - when <= MERGE_S:
-                change.after = new
+                step.after = new
                 self._session.apply(new)
-                self._open = (change, key, self._clock())
+                self._steps.trim()
+                self._open = (step, key, self._clock())
                 return
-        change = _Change(self._session, before, new, name)
-        # `push` calls redo, which keeps the view of the moment: the new one must be there before.
+        step = Step(before, new, name)
         self._session.apply(new)
-        self._stack.push(change)
-        self._open = None if merge_key is None else (change, merge_key, self._clock())
+        with self._telling():
+            self._steps.add(step)
+        self._open = None if merge_key is None else (step, merge_key, self._clock())
 
-    @Slot()
-    def _on_index_changed(self) -> None:
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        """Say afterwards that steps have changed, and whether the document has become or ceased to be clean."""
+        clean = self.clean
+        yield
+        if self.clean != clean:
+            self.clean_changed.emit(self.clean)
         self.changed.emit()

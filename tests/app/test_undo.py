@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from relpos_viewer.app.steps import Steps
 from relpos_viewer.app.undo import History
 from relpos_viewer.document.document import (
     ArraySource,
@@ -300,6 +301,47 @@ def test_the_oldest_steps_are_forgotten_after_two_hundred(session, history):
         history.push(with_text(FIRST, str(index)), f"Step {index}")
     assert len(steps(history)) == 200
     assert session.document.source.text == "4"
+
+
+@pytest.mark.parametrize(
+    ("room", "kept"),
+    [
+        (0, 1),  # the last step always stays
+        (1, 1),
+        (2.1, 2),
+        (5.1, 5),
+        (100, 9),
+    ],
+)
+def test_the_oldest_steps_are_forgotten_when_their_arrays_take_too_much(session, qapp, room, kept):
+    values = np.random.default_rng(1).normal(size=(HEADS, 20_001)).astype(np.float32)
+    history = History(session, steps=Steps(most_bytes=int(room * values.nbytes)))
+    # An array that every step shares, and the newest document's own, count nothing.
+    source = ArraySource("f.npz", "f", {"q": np.ones((1, 300_000, 3), np.float32)})
+    history.reset(replace(FIRST, source=source, edit=EditCurve(values)))
+    for index in range(9):
+        edit = EditCurve(values + index + 1)
+        history.push(replace(session.document, edit=edit), f"Drag {index}")
+        history.set_view(View(head=index % 4))
+        if index == 5:
+            history.set_clean()
+    assert steps(history) == [f"Drag {index}" for index in range(8, 8 - kept, -1)]
+    assert np.array_equal(session.document.edit.values, values + (9 - kept))
+    for _ in range(6 - (9 - kept)):
+        history.redo()
+    assert history.clean == (kept >= 3), "what was saved is clean wherever it can still be reached"
+
+
+def test_small_steps_are_kept_though_each_shares_a_large_array(session, qapp):
+    big = np.ones((HEADS, 20_001), np.float32)
+    history = History(session, steps=Steps(most_bytes=2 * big.nbytes))
+    history.reset(replace(FIRST, edit=EditCurve(big)))
+    for index in range(30):
+        history.push(replace(session.document, mask=f"window:{index + 1}"), f"Mask {index}")
+    history.push(replace(session.document, edit=EditCurve(big + 1)), "Drag")
+    for index in range(30):
+        history.push(replace(session.document, mask=f"prefix:{index + 1}"), f"Mask {index}")
+    assert len(steps(history)) == 61
 
 
 def test_steps_share_what_did_not_change(session, history):
