@@ -320,7 +320,7 @@ def test_the_oldest_steps_are_forgotten_when_their_arrays_take_too_much(session,
     source = ArraySource("f.npz", "f", {"q": np.ones((1, 300_000, 3), np.float32)})
     history.reset(replace(FIRST, source=source, edit=EditCurve(values)))
     for index in range(9):
-        edit = EditCurve(values + index + 1)
+        edit = EditCurve(values + (index + 1))
         history.push(replace(session.document, edit=edit), f"Drag {index}")
         history.set_view(View(head=index % 4))
         if index == 5:
