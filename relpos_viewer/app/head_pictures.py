@@ -21,6 +21,7 @@ from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels, choose_levels
 from relpos_viewer.core.limits import plain_limits
 from relpos_viewer.core.masks import Mask
+from relpos_viewer.core.measures import HeadMeasures
 from relpos_viewer.core.pooling import Span
 from relpos_viewer.core.score_field import ScoreField
 from relpos_viewer.document.document import View
@@ -29,6 +30,8 @@ from relpos_viewer.document.document import View
 PLAIN = 384
 # A part of a long matrix with at most so many cells is computed at once; above, a sampled preview comes first.
 CELLS_AT_ONCE = 4_000_000
+# Figures of a long head take a pass over all cells, of a dozen seconds here on two cores; more are left out.
+FIGURE_CELLS = 65_536**2
 
 
 class Reader(Protocol):
@@ -163,7 +166,7 @@ class PlainPictures:
 
     def figures(self, cancel: Cancel) -> dict[str, float]:
         """Return the head's figures."""
-        return _figures(self._field, self._inputs, cancel)
+        return _named(_measured(self._field, self._inputs, cancel))
 
     def reader(self) -> PlainField:
         """Return the field itself; it never changes."""
@@ -188,7 +191,6 @@ class LongPictures:
         def of_head(index: int) -> PlainField:
             return PlainField.of(inputs, encoding, scale=scale, mask=mask, edit=None, head=index)
 
-        self._inputs, self._of_head, self._head = inputs, of_head, head
         self._display = display
         self._field = ScoreField.of(inputs, encoding, scale=scale, mask=mask, head=head, display=display)
         self._cells = inputs.n_query * inputs.n_key
@@ -249,13 +251,10 @@ class LongPictures:
         return self._field.rows_that_see()
 
     def figures(self, cancel: Cancel) -> dict[str, float]:
-        """Return the figures of a sequence whose matrices fit; beyond, each would need a pass over all cells."""
-        if self._inputs.n_key > LARGEST:
+        """Return the head's figures from a pass over all cells; none where that would take a minute."""
+        if self._cells > FIGURE_CELLS:
             return {}
-        plain = self._of_head(self._head)
-        cancel.check()
-        edit = torch.from_numpy(self._field.curve()).to(plain.content)  # [2·key−1]
-        return _figures(plain.with_edit(edit), self._inputs, cancel)
+        return _named(self._field.measures(cancel=cancel))
 
     def reader(self) -> Reader:
         """Return the cells under the present edit."""
@@ -266,21 +265,31 @@ class LongPictures:
         self._field.close()
 
 
-def _figures(field: PlainField, inputs: AttentionInputs, cancel: Cancel) -> dict[str, float]:
-    """Return a head's figures; asks between them whether anybody still waits."""
-    figures: dict[str, float] = {}
-    measured: dict[str, Callable[[], float]] = {
-        "Toeplitz share": lambda: measures.toeplitz_share(field.positional, field.visible),
-        "position share": lambda: measures.position_share(field.content, field.positional, field.visible),
-        "mean distance": lambda: measures.mean_distance(field.weights),
-        "entropy (bits)": lambda: measures.entropy_bits(field.weights),
-    }
+def _measured(field: PlainField, inputs: AttentionInputs, cancel: Cancel) -> HeadMeasures:
+    """Return a head's figures from its matrices; asks between them whether anybody still waits."""
+    asked: list[Callable[[], float]] = [
+        lambda: measures.toeplitz_share(field.positional, field.visible),
+        lambda: measures.position_share(field.content, field.positional, field.visible),
+        lambda: measures.mean_distance(field.weights),
+        lambda: measures.entropy_bits(field.weights),
+    ]
     documents = inputs.tokens.documents
     if documents is not None and len(set(documents)) > 1:
-        measured["leak to other documents"] = lambda: float(
-            measures.document_leak(field.weights, documents).max()
-        )
-    for name, measure in measured.items():
+        asked.append(lambda: float(measures.document_leak(field.weights, documents).max()))
+    figures = []
+    for measure in asked:
         cancel.check()
-        figures[name] = measure()
-    return figures
+        figures.append(measure())
+    return HeadMeasures(*figures)
+
+
+def _named(measured: HeadMeasures) -> dict[str, float]:
+    """Return figures by the names that people read, without those that nobody can ask for here."""
+    figures = {
+        "Toeplitz share": measured.toeplitz_share,
+        "position share": measured.position_share,
+        "mean distance": measured.mean_distance,
+        "entropy (bits)": measured.entropy_bits,
+        "leak to other documents": measured.document_leak,
+    }
+    return {name: value for name, value in figures.items() if value is not None}

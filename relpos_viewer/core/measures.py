@@ -3,12 +3,35 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from relpos_viewer.core.offsets import offset_matrix
+
+# A variance that is less than this part of the square of the values is rounding.
+CONSTANT = 1e-12
+
+
+@dataclass(frozen=True)
+class HeadMeasures:
+    """What the functions below say of one head; NaN where a figure is not defined.
+
+    Attributes:
+        toeplitz_share: see the function of that name.
+        position_share: likewise.
+        mean_distance: in tokens.
+        entropy_bits: of a row of weights, the mean.
+        document_leak: the largest of all queries; None where all keys belong together.
+    """
+
+    toeplitz_share: float
+    position_share: float
+    mean_distance: float
+    entropy_bits: float
+    document_leak: float | None = None
 
 
 def skew(matrix: Tensor) -> Tensor:
@@ -68,7 +91,7 @@ def toeplitz_share(values: Tensor, visible: Tensor) -> float:
     # Σ (x − mean of its diagonal)² = Σ (x − mean)² − Σ counts · (mean of the diagonal − mean)²
     between = (counts * (mean - plain.mean()) ** 2).sum() / plain.numel()
     # A term that is constant up to float32 rounding has no variance to share out.
-    if total <= 1e-12 * max(1.0, float(plain.abs().max()) ** 2):
+    if total <= CONSTANT * max(1.0, float(plain.abs().max()) ** 2):
         return math.nan
     return float(between / total)
 

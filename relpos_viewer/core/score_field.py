@@ -23,11 +23,13 @@ from relpos_viewer.core.encodings import encoding as build_encoding
 from relpos_viewer.core.errors import ViewerError, nearest
 from relpos_viewer.core.field import CellValues, LineValues, Stage
 from relpos_viewer.core.field_cost import FieldCost, check_memory, estimate
+from relpos_viewer.core.field_measures import head_measures
 from relpos_viewer.core.head_terms import HeadTerms, curve_on
 from relpos_viewer.core.head_terms import Span as CellSpan
 from relpos_viewer.core.inputs import AttentionInputs, as_tensor, inputs_from_arrays
 from relpos_viewer.core.live_weights import LiveWeights, Normaliser, whole_edges
 from relpos_viewer.core.masks import Mask
+from relpos_viewer.core.measures import HeadMeasures
 from relpos_viewer.core.pooling import REDUCTIONS, Span, block_edges, pixel_shape, whole_cells
 from relpos_viewer.core.row_statistics import COLS, RowStatistics, Scan, Writer
 from relpos_viewer.core.score_cells import ScoreCells
@@ -410,6 +412,21 @@ class ScoreField:
     def rows_that_see(self, head: int | None = None) -> np.ndarray:
         """Return which queries see a key, bool [query]."""
         return self._of(head).visibility.rows_that_see()
+
+    def measures(self, head: int | None = None, cancel: CancelLike | None = None) -> HeadMeasures:
+        """Return the figures that sum up a head under its present edit, from one pass over all cells.
+
+        Raises:
+            Whatever `cancel` raises.
+        """
+        one = self._of(head)
+        documents = self.inputs.tokens.documents
+        if documents is not None and len(set(documents)) < 2:
+            documents = None
+        normaliser = self._normaliser(one, cancel)
+        return head_measures(
+            one.terms, one.visibility, one.curve, normaliser, one.row_sums, documents, self._crew, cancel
+        )
 
     def _of(self, head: int | None) -> _Head:
         index = self.head if head is None else head

@@ -21,6 +21,9 @@ FIGURE_TIPS = {
 }
 
 
+NO_FIGURES = "Above 65,536 × 65,536 cells the head's figures would take a minute or more; they are left out."
+
+
 class StatusBar(QWidget):
     """Three parts: device and time on the left, the cell under the cursor, figures on the right."""
 
@@ -64,7 +67,11 @@ class StatusBar(QWidget):
         self._figures.setVisible(not self._cell.text() or needed < self.width())
 
     def show_figures(self, figures: dict[str, float]) -> None:
-        """Show the head's figures; those that are not defined are left out."""
+        """Show the head's figures; those that are not defined are left out, and all of a very long sequence's."""
+        if not figures:
+            self._figures.setText("no figures")
+            self._figures.setToolTip(NO_FIGURES)
+            return
         defined = {name: value for name, value in figures.items() if not math.isnan(value)}
         self._figures.setText("    ".join(f"{name} {short(value)}" for name, value in defined.items()))
         self._figures.setToolTip("\n".join(f"{name}: {FIGURE_TIPS[name]}." for name in defined))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from relpos_viewer.app import head_pictures
 from relpos_viewer.app.frames import FrameMaker, FrameRequest, Viewport
 from relpos_viewer.app.runner import Cancel, Cancelled
+from relpos_viewer.core import measures
 from relpos_viewer.core.attention import attend, attention
 from relpos_viewer.core.encodings import FAMILIES
 from relpos_viewer.core.errors import ViewerError
@@ -226,6 +228,29 @@ def test_the_spread_of_a_long_content_dependent_term_comes_from_sampled_queries(
     values = [own[i, i - 30] for i in sampled if i >= 30]
     assert curves.family[0, 2099 - 30] == pytest.approx(np.mean(values), abs=1e-4)
     assert (curves.high - curves.low)[2099 - 30] == pytest.approx(2 * np.std(values), abs=1e-3)
+
+
+def test_the_figures_of_a_long_head_are_those_of_its_matrices_unless_they_would_take_too_long(
+    monkeypatch,
+) -> None:
+    long = document(source=LONG, encoding=EncodingSpec("rope"))
+    maker = FrameMaker()
+    figures = frame(long, Viewport((0, 1e9), (0, 1e9), (64, 64)), maker=maker).figures
+    inputs = inputs_for(LONG)
+    exact = attention(inputs.q.double(), inputs.k.double(), encoding="rope", mask="causal")
+    assert figures == pytest.approx(
+        {
+            "Toeplitz share": measures.toeplitz_share(exact.positional[0], exact.visible[0]),
+            "position share": measures.position_share(
+                exact.content[0], exact.positional[0], exact.visible[0]
+            ),
+            "mean distance": measures.mean_distance(exact.weights[0]),
+            "entropy (bits)": measures.entropy_bits(exact.weights[0]),
+        },
+        rel=1e-6,
+    )
+    monkeypatch.setattr(head_pictures, "FIGURE_CELLS", 2099**2)
+    assert frame(long, Viewport((0, 1e9), (0, 1e9), (64, 64)), maker=maker).figures == {}
 
 
 def test_the_strongest_cell_of_a_long_block_is_found_by_any_thread() -> None:
