@@ -4,6 +4,7 @@
     scripts/bench.py                              n = 4,096, 32,768 and 131,072 on the CPU: some ten minutes
     scripts/bench.py --quick                      n = 2,048 and 4,096: under a minute
     scripts/bench.py --device cuda --sizes 131072 1048576
+    scripts/bench.py --window 529 1024            only the window under a moving hand, see bench_window.py
     scripts/bench.py --json results.json
 
 Every size and mask is measured in a process of its own, so that memory can be told apart. Times are medians.
@@ -271,8 +272,8 @@ def slope(results: list[dict[str, Any]], what: str, mask: str) -> float | None:
     return float(np.polyfit(*zip(*points, strict=True), 1)[0]) if len(points) > 1 else None
 
 
-def in_own_process(arguments: list[str]) -> Any:
-    done = subprocess.run([sys.executable, __file__, *arguments], capture_output=True, text=True, check=False)
+def in_own_process(arguments: list[str], script: str = __file__) -> Any:
+    done = subprocess.run([sys.executable, script, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
         return (done.stderr.strip().splitlines() or [f"ended with {done.returncode}"])[-1]
     return json.loads(done.stdout.splitlines()[-1])
@@ -313,6 +314,33 @@ def table(results: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
+def window_table(results: list[dict[str, Any]]) -> str:
+    titles = (
+        *("n", "drag", "platform", "move to painted", "90 %", "worst"),
+        *("of it in the worker", "longest the window stood still"),
+    )
+    rows = [titles, ("---",) * len(titles)]
+    for each in results:
+        times = ("move_to_painted_s", "move_to_painted_90_s", "move_to_painted_worst_s", "frame_s")
+        shown = [seconds(each[what]) for what in (*times, "longest_blocked_s")]
+        rows.append((f"{each['n']:,}", each["drag"], each["platform"], *shown))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def under_hands(sizes: list[int]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Measure the window at each length; what could not be measured is said."""
+    results: list[dict[str, Any]] = []
+    failed = []
+    script = str(Path(__file__).resolve().with_name("bench_window.py"))
+    for n in sizes:
+        drags = in_own_process([str(n)], script)
+        if isinstance(drags, str):
+            failed.append(f"window at n = {n:,}: {drags}")
+        else:
+            results += drags
+    return results, failed
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -322,6 +350,9 @@ def main() -> None:
     parser.add_argument("--masks", nargs="+", default=["causal", "none"], help="masks")
     parser.add_argument("--quick", action="store_true", help="short sequences and few edits")
     parser.add_argument("--json", type=Path, help="write the results here too")
+    parser.add_argument(
+        "--window", type=int, nargs="+", metavar="N", help="measure the window alone, N tokens"
+    )
     parser.add_argument("--one", nargs=2, metavar=("N", "MASK"), help=argparse.SUPPRESS)
     parser.add_argument("--plain", nargs=2, metavar=("N", "MASK"), help=argparse.SUPPRESS)
     parser.add_argument("--exact", type=int, nargs=2, metavar=("N", "EDITS"), help=argparse.SUPPRESS)
@@ -335,6 +366,16 @@ def main() -> None:
         return
     if options.exact:
         print(json.dumps(exactness(device, *options.exact)))
+        return
+
+    machine = f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}"
+    if options.window:
+        drags, failed = under_hands(options.window)
+        print(f"{machine}\n\n{window_table(drags)}\n")
+        print(*failed, sep="\n")
+        if options.json:
+            report = {"machine": machine, "window": drags, "not_run": failed}
+            options.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
         return
 
     sizes = options.sizes or (
@@ -360,7 +401,7 @@ def main() -> None:
         for mask in options.masks
     }
     report = {
-        "machine": f"{platform.machine()}, {torch.get_num_threads()} threads, torch {torch.__version__}",
+        "machine": machine,
         "float32": "TF32 on" if torch.backends.cuda.matmul.allow_tf32 else "TF32 off",
         "results": results,
         "exactness": exact,
