@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QWidget
 from relpos_viewer.export.appearance import Mark
 from relpos_viewer.views.hatch import HatchItem
 from relpos_viewer.views.matrix_axis import zoom_factor
+from relpos_viewer.views.matrix_image import MatrixImage
 from relpos_viewer.views.matrix_overlay import Cell, MatrixOverlay
 from relpos_viewer.views.matrix_range import MatrixRange
 from relpos_viewer.views.theme import Theme
@@ -46,9 +47,8 @@ class MatrixCanvas(pg.GraphicsView):
         self._tile = QRectF(0, 0, 1, 1)  # the cells that the image covers
 
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, invertY=True, defaultPadding=0)
-        self._image = pg.ImageItem(axisOrder="row-major")
-        self._box.addItem(self._image, ignoreBounds=True)
         self.setCentralItem(self._box)
+        self._image = MatrixImage(self._box)
         self._hatch = HatchItem(self._box)
         self._hatch.setZValue(10)
         self._overlay = MatrixOverlay(range_, self._box)
@@ -70,9 +70,8 @@ class MatrixCanvas(pg.GraphicsView):
         self, codes: np.ndarray, lut: np.ndarray, rows: tuple[float, float], cols: tuple[float, float]
     ) -> None:
         """Show codes uint8 [h, w] with the colours lut uint8 [256, 4] over these cells."""
-        self._image.setImage(codes, autoLevels=False, levels=(0, 255), lut=lut)
+        self._image.set_codes(codes, lut)
         self._tile = QRectF(cols[0], rows[0], cols[1] - cols[0], rows[1] - rows[0])
-        self._image.setRect(self._tile)
         self._hatch.set_codes(codes)
         self._place_items()
 
@@ -182,7 +181,7 @@ class MatrixCanvas(pg.GraphicsView):
         self._overlay.update()
 
     def _place_items(self) -> None:
-        """Lay hatching and overlay over the picture; their coordinates are pixels."""
+        """Lay the picture where its cells are, hatching and overlay over it; their coordinates are pixels."""
         size = QRectF(0, 0, self.width(), self.height())
         high, wide = self._scale()
         target = QRectF(
@@ -192,6 +191,7 @@ class MatrixCanvas(pg.GraphicsView):
             self._tile.height() * high,
         )
         self._overlay.set_size(size)
+        self._image.set_geometry(size, target)
         self._hatch.set_geometry(size, target)
 
     def _scale(self) -> tuple[float, float]:

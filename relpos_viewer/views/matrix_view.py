@@ -83,6 +83,7 @@ class MatrixView(QFrame):
         self._range = range_
         self._theme = LIGHT
         self._cell: tuple[int, int] | None = None
+        self._shown: tuple[TileLike, np.ndarray] | None = None
         title, self._formula_text = TITLES[stage]
         self.setProperty("card", True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -119,15 +120,18 @@ class MatrixView(QFrame):
 
     def set_tile(self, tile: TileLike, lut: np.ndarray) -> None:
         """Show a tile with the colours lut uint8 [256, 4]; while a newer one is awaited it keeps its place."""
+        if self._shown is not None and self._shown[0] is tile and self._shown[1] is lut:
+            return  # what an edit cannot change comes again with every frame of a drag
+        self._shown = (tile, lut)
         self.canvas.set_tile(tile.codes, lut, tile.viewport.rows, tile.viewport.cols)
         self.bar.set_scale(tile.levels, lut)
         self.bar.set_present(tile.codes)
-        self._formula.setText(_pooling_words(tile) or self._formula_text)
+        self._say_how()
 
     def set_formula(self, formula: str) -> None:
         """Say what this term is, at the right of the title."""
         self._formula_text = formula
-        self._formula.setText(formula)
+        self._say_how()
 
     def set_labels(self, queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
         """Take a label for every row and column."""
@@ -234,6 +238,12 @@ class MatrixView(QFrame):
         for line, name in enumerate(_AXIS_NAMES):
             box = corner.adjusted(0, GAP + line * metrics.height(), 0, 0)
             painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignTop, name)
+
+    def _say_how(self) -> None:
+        """Say how cells became pixels, or else what the term is."""
+        pooled = "" if self._shown is None else _pooling_words(self._shown[0])
+        if (pooled or self._formula_text) != self._formula.text():
+            self._formula.setText(pooled or self._formula_text)
 
     def _enter(self, i: int, j: int) -> None:
         self._cell = (i, j)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QBrush,
@@ -13,7 +14,6 @@ from PySide6.QtGui import (
     QHelpEvent,
     QMouseEvent,
     QPainter,
-    QPainterPath,
     QPaintEvent,
     QPen,
     QPolygonF,
@@ -26,9 +26,11 @@ from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
 from relpos_viewer.core.numbers import short
 from relpos_viewer.core.pooling import block_edges, pool
 from relpos_viewer.views import names
+from relpos_viewer.views.curve_lines import runs
 from relpos_viewer.views.theme import LIGHT, Theme
 
 LEGEND, LABELS, GAP, TICK = 17, 16, 10, 4  # pixels
+TOUCHING = 1e-6  # pixels between two bars that are drawn as one shape
 SIDE_BY_SIDE = 5.0  # pixels a key: below this, position is a line over the content's bars
 
 
@@ -159,25 +161,16 @@ class RowBars(QWidget):
             return
         keys = len(row.visible)
         count = max(1, min(keys, int(self._area().width())))
-        visible = np.asarray(row.visible, bool)[None]  # [1, key]
-
-        def pooled(values: np.ndarray) -> np.ndarray:
-            return pool(np.asarray(values)[None], visible, (0, 1), (0, keys), (1, count), "max")[0][
-                0
-            ]  # [column]
-
-        shown = pool(visible.astype(np.float32), visible, (0, 1), (0, keys), (1, count), "max")[1][
-            0
-        ]  # [column]
-        self._columns = _Column(
-            block_edges(keys, count),
-            pooled(row.content),
-            pooled(row.positional + row.edit),
-            pooled(row.weight),
-            pooled(row.positional) if row.edit.any() else None,
-            pooled(row.before_weight) if row.edit.any() else None,
-            shown,
-        )
+        edited = bool(row.edit.any())
+        rows = [row.content, row.positional + row.edit, row.weight]
+        rows += [row.positional, row.before_weight] if edited else []
+        lines = np.stack([np.asarray(values, np.float32) for values in rows])  # [line, key]
+        visible = np.broadcast_to(np.asarray(row.visible, bool), lines.shape).copy()  # [line, key]
+        whole = (0, len(lines)), (0, keys)
+        pooled, shown = pool(lines, visible, *whole, (len(lines), count), "max")  # [line, column]
+        content, position, weight = pooled[:3]
+        own, before = pooled[3:] if edited else (None, None)
+        self._columns = _Column(block_edges(keys, count), content, position, weight, own, before, shown[0])
         self.update()
 
     # Painting
@@ -285,18 +278,13 @@ class RowBars(QWidget):
             return
         lefts = plot.left() + np.arange(len(columns.visible)) * each
         self._bars(painter, plot, self._terms, columns.content, lefts, each, grey)
-        path = QPainterPath()
-        down = False
         drawn = columns.visible & np.isfinite(columns.position)
         heights = _heights(plot, self._terms, columns.position)
-        for left, y, seen in zip(lefts.tolist(), heights.tolist(), drawn.tolist(), strict=True):
-            if seen:
-                (path.lineTo if down else path.moveTo)(left, y)
-                path.lineTo(left + each, y)
-            down = seen
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(accent, 1.5))
-        painter.drawPath(path)
+        for first, last in runs(drawn):
+            part = slice(first, last + 1)
+            painter.drawPolyline(_steps(lefts[part], heights[part], each))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _draw_weights(self, painter: QPainter, plot: QRectF) -> None:
@@ -361,12 +349,21 @@ class RowBars(QWidget):
         base = _y(plot, levels, 0.0)
         drawn = self._columns.visible & np.isfinite(values) & (values != 0)
         heights = _heights(plot, levels, values)
-        painter.drawRects(
-            [
-                QRectF(left, min(y, base), width, abs(y - base))
-                for left, y in zip(lefts[drawn].tolist(), heights[drawn].tolist(), strict=True)
-            ]
-        )
+        touching = len(lefts) > 1 and lefts[1] - lefts[0] - width < TOUCHING
+        if touching:
+            # One outline around all of them: five hundred bars one by one take 1.5 ms.
+            flat = np.where(drawn, heights, base)  # [column]
+            outline = _steps(lefts, flat, width)
+            outline.append(QPointF(lefts[-1] + width, base))
+            outline.prepend(QPointF(lefts[0], base))
+            painter.drawPolygon(outline)
+        else:
+            painter.drawRects(
+                [
+                    QRectF(left, min(y, base), width, abs(y - base))
+                    for left, y in zip(lefts[drawn].tolist(), heights[drawn].tolist(), strict=True)
+                ]
+            )
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
@@ -489,6 +486,12 @@ def _heights(plot: QRectF, levels: Levels, values: np.ndarray) -> np.ndarray:
     """Return the y of each value; on a logarithmic axis everything below the floor stands on it."""
     with np.errstate(invalid="ignore"):
         return plot.bottom() - np.clip(levels.fraction(values), 0.0, 1.0) * plot.height()
+
+
+def _steps(lefts: np.ndarray, heights: np.ndarray, width: float) -> QPolygonF:
+    """Return the line along the tops of columns that touch: [column] left edges and y."""
+    x = np.stack([lefts, lefts + width], axis=1).ravel()  # [2 · column]
+    return pg.functions.arrayToQPolygonF(x, np.repeat(heights, 2))
 
 
 def _y(plot: QRectF, levels: Levels, value: float) -> float:

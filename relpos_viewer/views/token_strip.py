@@ -94,19 +94,22 @@ class TokenStrip(QAbstractScrollArea):
             weights: [key] attention weights of that query.
             visible: bool [key], False where the mask hides the key.
         """
-        moved = query != self._query
+        before, moved = self._codes, query != self._query
         self._query, self._weights, self._visible = query, weights, visible
         self._quantise()
         if moved and query is not None and not self._pointed:
             self.ensure_visible(query)
         self._describe()
-        self.viewport().update()
+        self._update_changed(None if moved else before)
 
     def set_palette(self, lut: np.ndarray, levels: Levels | None = None) -> None:
         """Use the colours of the weights matrix: `lut` uint8 [256, 4], and its levels; None spans each row itself."""
+        before = self._codes if lut is self._lut else None
+        if lut is self._lut and levels == self._levels:
+            return
         self._lut, self._levels = lut, levels
         self._quantise()
-        self.viewport().update()
+        self._update_changed(before)
 
     def set_current(self, token: int | None) -> None:
         """Outline the key under the cursor of another view."""
@@ -187,6 +190,13 @@ class TokenStrip(QAbstractScrollArea):
         first = self._starts[line]
         return first, self._starts[line + 1] if line + 1 < len(self._starts) else len(self._labels)
 
+    def _lines_in(self, area: QRect) -> range:
+        """The lines that lie in a part of the viewport."""
+        scrolled = self.verticalScrollBar().value()
+        first = max(0, (area.top() + scrolled - MARGIN) // self._pitch())
+        last = min(len(self._starts) - 1, (area.bottom() + scrolled - MARGIN) // self._pitch())
+        return range(first, last + 1)
+
     def _measure(self) -> None:
         metrics = QFontMetrics(self.font())
         known: dict[str, tuple[str, int]] = {}
@@ -240,6 +250,17 @@ class TokenStrip(QAbstractScrollArea):
         levels = self._levels or choose_levels(weights[visible])
         self._codes = quantise(weights, visible, levels)[0]  # [key]
 
+    def _update_changed(self, before: np.ndarray | None) -> None:
+        """Paint the chips whose shade is another than in `before` [key]: under a moving hand those are few."""
+        if before is None or self._codes is None or len(before) != len(self._codes):
+            self.viewport().update()
+            return
+        lines = self._lines_in(self.viewport().rect())
+        if lines:
+            first, last = self._line(lines[0])[0], self._line(lines[-1])[1]
+            for token in np.flatnonzero(before[first:last] != self._codes[first:last]).tolist():
+                self.viewport().update(self.chip_rect(first + token))
+
     def _describe(self) -> None:
         token = self._current if self._current is not None else self._query
         text = self.describe(token) if token is not None and token < len(self._labels) else ""
@@ -253,19 +274,17 @@ class TokenStrip(QAbstractScrollArea):
         """Paint the chips of the lines that can be seen."""
         painter = QPainter(self.viewport())
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        scrolled = self.verticalScrollBar().value()
-        first_line = max(0, (event.rect().top() + scrolled - MARGIN) // self._pitch())
-        last_line = min(len(self._starts) - 1, (event.rect().bottom() + scrolled - MARGIN) // self._pitch())
-        for line in range(first_line, last_line + 1):
+        for line in self._lines_in(event.rect()):
             for token in range(*self._line(line)):
-                self._paint_chip(painter, token)
+                rect = self.chip_rect(token)
+                if event.region().intersects(rect):
+                    self._paint_chip(painter, token, rect)
         if self.hasFocus():
             painter.setPen(QColor(self._theme.accent))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(self.viewport().rect()).adjusted(0.5, 0.5, -0.5, -0.5), 5, 5)
 
-    def _paint_chip(self, painter: QPainter, token: int) -> None:
-        rect = self.chip_rect(token)
+    def _paint_chip(self, painter: QPainter, token: int, rect: QRect) -> None:
         ground, ink = self.chip_colours(token)
         outline = QRectF(rect).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.setPen(Qt.PenStyle.NoPen)
