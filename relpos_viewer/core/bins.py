@@ -15,6 +15,8 @@ Reduction = Literal["sum", "amax", "amin"]
 
 # Below this many cells a segment, numpy's reduceat spends its time on starting segments.
 SHORT = 16
+# A call for each group costs less than copying so many cells.
+WORTH_A_CALL = 1 << 14
 
 
 def reduce_columns(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
@@ -47,12 +49,21 @@ def reduce_rows(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
     if height == 1 and rest == 0:
         return block
     if rest == 0:
-        return getattr(block.unflatten(0, (groups, height)), how)(1)
-    if height >= SHORT:
+        return (
+            getattr(block.view(groups, height, -1), how)(1)
+            if block.is_contiguous()
+            else getattr(block.unflatten(0, (groups, height)), how)(1)
+        )
+    reduction = {"sum": torch.sum, "amax": torch.amax, "amin": torch.amin}[how]
+    if height * block.shape[1] >= WORTH_A_CALL:
         out = block.new_empty(groups, block.shape[1])
-        reduction = {"sum": torch.sum, "amax": torch.amax, "amin": torch.amin}[how]
         for group, (a, b) in enumerate(itertools.pairwise(edges.tolist())):
             reduction(block[a:b], 0, out=out[group])
         return out
+    # As many rows as all groups have, brought together; then the one more that some of them have.
+    first = torch.from_numpy(edges[:-1]).to(block.device)  # [group]
+    place = (first[:, None] + torch.arange(height, device=block.device)).view(-1)  # [group · height]
+    out = reduction(block.index_select(0, place).unflatten(0, (groups, height)), 1)  # [group, cols]
+    longer = torch.from_numpy(np.flatnonzero(np.diff(edges) > height)).to(block.device)
     operation = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}[how]
-    return _runs(operation, block, edges, 0)
+    return out.index_copy_(0, longer, operation(out[longer], block[first[longer] + height]))

@@ -18,12 +18,21 @@ from relpos_viewer.core.inputs import AttentionInputs
 Span = tuple[int, int]
 
 
-def curve_on(curve: Tensor, query_start: int, rows: Span, cols: Span) -> Tensor:
-    """Return a view of `curve` [2·key−1] over a block, [rows turned round, cols]."""
-    height, width = rows[1] - rows[0], cols[1] - cols[0]
+def line_on(curve: Tensor, query_start: int, rows: Span, cols: Span) -> Tensor:
+    """Return the part of `curve` [2·key−1] that lies on a block, smallest offset first, [rows + cols − 1]."""
     # Row 0 is query rows[1] − 1: its first cell has the smallest offset of the block.
     first = cols[0] - (rows[1] - 1 + query_start) + curve.shape[0] // 2
-    return curve.as_strided((height, width), (1, 1), curve.storage_offset() + first)
+    return curve[first : first + (rows[1] - rows[0]) + (cols[1] - cols[0]) - 1]
+
+
+def laid_on(line: Tensor, rows: Span, cols: Span) -> Tensor:
+    """Return a view of `line` [rows + cols − 1] over a block, [rows turned round, cols]."""
+    return line.as_strided((rows[1] - rows[0], cols[1] - cols[0]), (1, 1), line.storage_offset())
+
+
+def curve_on(curve: Tensor, query_start: int, rows: Span, cols: Span) -> Tensor:
+    """Return a view of `curve` [2·key−1] over a block, [rows turned round, cols]."""
+    return laid_on(line_on(curve, query_start, rows, cols), rows, cols)
 
 
 @dataclass(frozen=True, eq=False)

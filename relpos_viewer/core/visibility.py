@@ -91,11 +91,12 @@ class Visibility:
     def block(self, rows: Span, cols: Span, device: torch.device | str = "cpu") -> Tensor | None:
         """Return the visible cells of a block, bool [rows, cols]; None when all of them are."""
         first, stop = self.first[rows[0] : rows[1]], self.stop[rows[0] : rows[1]]  # [rows] each
-        keys = torch.arange(*cols, device=device)  # [cols]
         inside = None
         if stop.min(initial=self.n_key) < cols[1]:
+            keys = torch.arange(*cols, device=device)  # [cols]
             inside = keys < torch.from_numpy(stop).to(device)[:, None]  # [rows, cols]
         if first.max(initial=0) > cols[0]:
+            keys = torch.arange(*cols, device=device)  # [cols]
             after = keys >= torch.from_numpy(first).to(device)[:, None]  # [rows, cols]
             inside = after if inside is None else inside & after
         if self._cells is None:
