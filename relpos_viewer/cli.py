@@ -128,6 +128,7 @@ def _render_parser() -> argparse.ArgumentParser:
         description="Draw a figure, or write the numbers. The suffix of OUT decides:\n"
         "  .png .svg .pdf .tiff          a figure\n"
         "  .npz .csv .json               every number of every head\n"
+        "  .pixels.npz                   one head's matrices as 512 × 512 pixels, at any length\n"
         "  .curve.csv .npy               the bias curve\n"
         "  .relpos                       a session for the window",
     )
@@ -337,12 +338,10 @@ def _render(options: argparse.Namespace) -> int:
         save_session(document, out)
         return 0
 
-    from relpos_viewer.core.field import check_length
     from relpos_viewer.core.masks import parse_mask
     from relpos_viewer.sources.build import inputs_for
 
     inputs = inputs_for(document.source)
-    check_length(inputs.n_key)
     choices = {
         "scale": document.scale,
         "mask": parse_mask(document.mask),
@@ -352,17 +351,22 @@ def _render(options: argparse.Namespace) -> int:
     if figure is not None:
         from dataclasses import replace
 
-        from relpos_viewer.core.limits import stage_levels
-        from relpos_viewer.export.figures import save_figure
+        from relpos_viewer.core.limits import view_levels
+        from relpos_viewer.export.cells import limits_of
+        from relpos_viewer.export.figures import matrices, save_figure
         from relpos_viewer.export.picture import picture
 
         past = document.edit.beyond(document.head, inputs.n_key)
         drawn = picture(inputs, encoding, head=document.head, past=past, **choices)
-        save_figure(drawn, replace(figure, levels=stage_levels(drawn.field, document.view)), out)
+        view = document.view
+        levels = view_levels(limits_of(drawn.field, view), view, matrices(figure)) if matrices(figure) else {}
+        save_figure(drawn, replace(figure, levels=levels), out)
     else:
-        from relpos_viewer.export.arrays import data, save_data
+        from relpos_viewer.export.arrays import Wanted, export_numbers
+        from relpos_viewer.export.pixels import Part
 
-        save_data(data(inputs, encoding, **choices), out, exporter)
+        part = Part(document.head, reduce=document.view.reduce)
+        export_numbers(Wanted(inputs, encoding, **choices, part=part), out, exporter)
     for note in inputs.notes if options.file is not None else ():
         _complain(f"note: {note}")
     return 0

@@ -36,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("text.txt").write_text("the cat sat on the mat")
     Path("empty.txt").write_text("")
     Path("blank.txt").write_text(" \n ")
-    Path("long.txt").write_text("word " * 2049)
+    Path("long.txt").write_text("word " * 4097)
     Path("pickle.npy").write_bytes(b"\x80\x04K\x01.")
     Path("broken.relpos").write_bytes(b"PK\x03\x04 no zip at all")
     edit = np.zeros((4, 11), np.float32)
@@ -82,7 +82,7 @@ MISTAKES = [
     ((*RENDER, "missing.txt"), ["missing.txt", "does not exist"]),
     ((*RENDER, "empty.txt"), ["empty.txt", "empty"]),
     ((*RENDER, "blank.txt"), ["blank.txt"]),
-    ((*RENDER, "long.txt"), ["2,049", "2,048"]),
+    (("render", "long.txt", "-o", "out.npz"), ["4,097 tokens", "1.1 GB", ".pixels.npz", ".curve.csv"]),
     ((*RENDER, "cut.npz"), ["cut.npz"]),
     ((*RENDER, "pickle.npy"), ["pickle", "run code"]),
     ((*RENDER, "broken.relpos"), ["broken.relpos"]),
@@ -195,6 +195,18 @@ def test_render_draws_what_was_asked_for(here, capsys, arguments, size) -> None:
         assert png.size[0] == size[0] and (size[1] is None or png.size[1] == size[1])
 
 
+def test_a_sequence_too_long_for_matrices_is_drawn_and_written(here, capsys) -> None:
+    for name in ("x.png", "x.pixels.npz", "x.npy"):
+        status, _, err = run(capsys, "render", "long.txt", "--encoding", "alibi", "-o", name)
+        assert status == 0 and "error" not in err, err
+    with Image.open("x.png") as png:
+        assert png.size[0] == 1600
+    with np.load("x.pixels.npz") as pixels:
+        assert pixels["weights"].shape == (512, 512) and pixels["row_edges"][-1] == 4097
+        assert pixels["weights"][0, 0] == pytest.approx(1, abs=1e-6)  # the first query sees itself alone
+    assert np.load("x.npy").shape == (4, 2 * 4097 - 1)
+
+
 def test_nan_in_a_file_is_drawn_and_counted(here, capsys) -> None:
     status, _, err = run(capsys, *RENDER, "nan.npz", "--size", "700")
     assert status == 0 and "1 NaN in q" in err
@@ -206,6 +218,7 @@ def test_the_suffix_chooses_figure_numbers_or_session(here, capsys) -> None:
         "x.pdf": b"%PDF",
         "x.tiff": b"II*\0",
         "x.npz": b"PK",
+        "x.pixels.npz": b"PK",
         "x.csv": b"head,query,key",
         "x.json": b'{"format"',
         "x.curve.csv": b"head,offset,curve",

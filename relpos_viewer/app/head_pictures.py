@@ -7,7 +7,7 @@ Both answer the same questions, so a `FrameMaker` does not care how long the seq
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,8 +18,8 @@ from relpos_viewer.core.curves import CurveSet, curve_set, sampled_curve_set
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.field import LARGEST, CellValues, LineValues, PlainField, Stage
 from relpos_viewer.core.inputs import AttentionInputs
-from relpos_viewer.core.levels import Levels, choose_levels
-from relpos_viewer.core.limits import plain_limits
+from relpos_viewer.core.levels import Levels
+from relpos_viewer.core.limits import plain_limits, score_limits
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.measures import HeadMeasures
 from relpos_viewer.core.pooling import Span
@@ -162,7 +162,7 @@ class PlainPictures:
 
     def rows_that_see(self) -> np.ndarray:
         """Return which queries see a key, bool [query]."""
-        return self._field.visible.any(dim=1).cpu().numpy()
+        return self._field.rows_that_see()
 
     def figures(self, cancel: Cancel) -> dict[str, float]:
         """Return the head's figures."""
@@ -216,23 +216,7 @@ class LongPictures:
 
     def limits(self, view: View) -> Callable[[Stage], Levels]:
         """Return exact ends where row sums are known, those of a sample before, and sampled percentiles."""
-        mode: Literal["full", "percentile"] = "percentile" if view.levels == "percentile" else "full"
-
-        def of(stage: Stage) -> Levels:
-            weights = stage == "weights"
-            if mode == "full" and self._field.ready:
-                hide = weights and view.hide_first_key
-                cells = np.array(self._field.extent(stage, without_first_key=hide))
-                shown = None
-            else:
-                whole = (0, self._field.n_query), (0, self._field.n_key)
-                cells, shown = self._field.preview(stage, *whole, self._display)
-                if weights and view.hide_first_key:
-                    cells, shown = cells[:, 1:], shown[:, 1:]
-            scale = view.weights_scale if weights else "linear"
-            return choose_levels(cells, shown, mode=mode, symmetric=not weights, scale=scale)
-
-        return of
+        return score_limits(self._field, view, self._display)
 
     def tile(
         self, stage: Stage, rows: Span, cols: Span, shape: tuple[int, int], reduce: str, cancel: Cancel

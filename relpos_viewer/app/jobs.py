@@ -7,9 +7,12 @@ import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from relpos_viewer.app.runner import Cancel, Cancelled
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,7 @@ class Job:
         done: called in the GUI thread with what `work` returned.
         failed: called in the GUI thread with the exception.
         can_cancel: its result may be thrown away; a job that writes a file is always finished.
+        cancel: what stops the work itself, which then raises Cancelled and is heard of no more; see `Jobs.stopper`.
     """
 
     title: str
@@ -29,6 +33,7 @@ class Job:
     done: Callable[[Any], None]
     failed: Callable[[Exception], None]
     can_cancel: bool = True
+    cancel: Cancel | None = None
 
 
 class Jobs(QObject):
@@ -36,9 +41,11 @@ class Jobs(QObject):
 
     Signals:
         changed(str): title of the job that runs now, "" when there is none.
+        progress(float): 0…1, from the work of a job that has a stopper.
     """
 
     changed = Signal(str)
+    progress = Signal(float)
     _finished = Signal(object, object)  # from the worker: the result, the exception
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -54,6 +61,10 @@ class Jobs(QObject):
         """What runs now, "" for nothing."""
         return self._waiting[0].title if self._waiting else ""
 
+    def stopper(self) -> Cancel:
+        """Return what a job's work can be stopped with, and tells how far it is."""
+        return Cancel(partial(_report, weakref.ref(self)))
+
     def start(self, job: Job) -> None:
         """Run `job` after those that were started before."""
         if self._closed:
@@ -64,12 +75,16 @@ class Jobs(QObject):
             self.changed.emit(self.title)
 
     def cancel(self) -> None:
-        """Throw away the results of all jobs that can be cancelled."""
+        """Throw away the results of all jobs that can be cancelled, and stop the work of those that can be stopped."""
         self._dropped.update(id(job) for job in self._waiting if job.can_cancel)
+        for job in self._waiting:
+            if job.cancel is not None:
+                job.cancel.cancel()
 
     def close(self) -> None:
-        """Let what was started end (a file half written helps nobody), and report nothing more."""
+        """Let what was started end (a file half written helps nobody) or stop, and report nothing more."""
         self._closed = True
+        self.cancel()
         self._executor.shutdown(wait=True)
 
     @Slot(object, object)
@@ -78,12 +93,19 @@ class Jobs(QObject):
         dropped = id(job) in self._dropped
         self._dropped.discard(id(job))
         self.changed.emit(self.title)
-        if self._closed or dropped:
+        if self._closed or dropped or isinstance(error, Cancelled):
             return
         if error is None:
             job.done(result)
         else:
             job.failed(error)
+
+
+def _report(owner: weakref.ref[Jobs], fraction: float) -> None:
+    jobs = owner()
+    if jobs is not None:
+        with contextlib.suppress(RuntimeError):  # as in `_work`
+            jobs.progress.emit(fraction)
 
 
 def _work(work: Callable[[], Any], owner: weakref.ref[Jobs]) -> None:

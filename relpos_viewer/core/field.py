@@ -22,7 +22,6 @@ from relpos_viewer.core.attention import (
     weights_of,
 )
 from relpos_viewer.core.encodings import Encoding
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.offsets import toeplitz
@@ -32,17 +31,9 @@ Stage = Literal["content", "positional", "scores", "weights"]
 STAGES: tuple[Stage, ...] = ("content", "positional", "scores", "weights")
 TERMS: tuple[Stage, ...] = STAGES[:3]
 
-# A head keeps some ten [query, key] matrices; at 2,048 they take 160 MB and a picture a few dozen ms.
+# A head keeps some ten [query, key] matrices; at 2,048 they take 160 MB and a picture a few dozen ms. Longer ones
+# are asked of a `ScoreField`, which keeps none.
 LARGEST = 2048
-
-
-def check_length(n_key: int) -> None:
-    """Raise ViewerError when a sequence is too long for what needs every stage whole: figures and files of numbers."""
-    if n_key > LARGEST:
-        raise ViewerError(
-            f"this sequence has {n_key:,} tokens, and figures and files of more than {LARGEST:,} are not built yet; "
-            "shorten it."
-        )
 
 
 @dataclass(frozen=True)
@@ -200,6 +191,10 @@ class PlainField:
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return the cells of a viewport pooled to pixels, and which pixels hold a visible cell; see `pool`."""
         return pool(self.stage(stage), self.visible, rows, cols, shape, reduce)
+
+    def rows_that_see(self) -> np.ndarray:
+        """Return which queries see a key, bool [query]."""
+        return self.visible.any(dim=1).cpu().numpy()
 
     def strongest(self, stage: Stage, rows: tuple[int, int], cols: tuple[int, int]) -> tuple[int, int] | None:
         """Return (query, key) of the visible cell of largest magnitude in a block; None when none is visible."""

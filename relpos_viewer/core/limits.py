@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
+import numpy as np
+
+from relpos_viewer.core.crew import CancelLike
 from relpos_viewer.core.field import STAGES, TERMS, PlainField, Stage
 from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
+from relpos_viewer.core.score_field import ScoreField
+
+# A weight of 1 comes out of float32 sums that close.
+ROUNDING = 1e-6
 
 
 class ViewLike(Protocol):
@@ -39,6 +46,32 @@ def plain_limits(field: PlainField, view: ViewLike) -> Callable[[Stage], Levels]
         if view.hide_first_key and field.n_key > 1:
             values, visible = values[:, 1:], visible[:, 1:]
         return choose_levels(values, visible, mode=mode, scale=view.weights_scale)
+
+    return of
+
+
+def score_limits(
+    field: ScoreField, view: ViewLike, sampled: tuple[int, int], cancel: CancelLike | None = None
+) -> Callable[[Stage], Levels]:
+    """Return what gives the automatic limits of a stage of a long sequence.
+
+    They are exact where row sums are known; before that, and for percentiles, they are those of `sampled` [h, w] cells.
+    """
+    mode: Literal["full", "percentile"] = "percentile" if view.levels == "percentile" else "full"
+
+    def of(stage: Stage) -> Levels:
+        weights = stage == "weights"
+        hide = weights and view.hide_first_key
+        if mode == "full" and field.ready:
+            cells, shown = np.array(field.extent(stage, without_first_key=hide, cancel=cancel)), None
+            if weights and 0 < 1 - cells[1] < ROUNDING:
+                cells[1] = 1.0  # the weight of a query that sees one key, whose colour bar is to end in 1
+        else:
+            cells, shown = field.preview(stage, (0, field.n_query), (0, field.n_key), sampled)
+            if hide:
+                cells, shown = cells[:, 1:], shown[:, 1:]
+        scale = view.weights_scale if weights else "linear"
+        return choose_levels(cells, shown, mode=mode, symmetric=not weights, scale=scale)
 
     return of
 

@@ -8,10 +8,13 @@ csv   one row a cell: head, query, key, offset, query_token, key_token, content,
       Heads and positions count from 0; `query` is a position, so offset = key − query; visible is 1 or 0.
 json  the same names as npz, as nested lists; a number that is not finite is the text "inf", "-inf" or "nan",
       because JSON has none. `format` and `version` say what it is.
-curve.csv  one row an offset of a head: head, offset, curve, edit.    npy  the curve, float32 [head, 2n−1].
+pixels.npz  one head's part of the matrices as it is shown, see `export.pixels`; for any length.
+curve.csv  one row an offset of a head: head, offset, curve, edit.    npy  the curve, float32 [head, 2n−1]; for any
+      length.
 
 `curve` is what is added at an offset, the edit included; where the encoding's term is no function of the offset it
-is the mean of the visible cells along each diagonal, and nan where none is visible.
+is the mean of the visible cells along each diagonal, and nan where none is visible. Of a sequence too long for
+matrices, the mean of 64 queries of the head that is shown, and nan for the other heads.
 """
 
 from __future__ import annotations
@@ -19,21 +22,30 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import Any, Protocol
 
 import numpy as np
 
 from relpos_viewer.atomic import atomic_path
 from relpos_viewer.core.attention import attend
+from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.field import LARGEST
+from relpos_viewer.core.field_cost import gigabytes
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.measures import diagonal_summary
 from relpos_viewer.core.tokens import Tokens
+from relpos_viewer.export.picture import picture
+from relpos_viewer.export.pixels import Part, Pixels, pixels, write_pixels
 
+# Matrices of longer sequences are written only while all heads together have few cells, as one query of a decoder has.
+MOST_LONG_CELLS = 2**25
+CELL_BYTES = 4 * 4 + 1  # four numbers, and whether it is visible
 MOST_TEXT_CELLS = 2**21  # as a table some 130 MB, written in seconds; spreadsheets end at 2**20 rows
 
 COLUMNS = (
@@ -92,8 +104,14 @@ def data(
     """Compute every stage of every head; arguments as in `attend`. Any thread.
 
     Raises:
-        ViewerError: when encoding, mask or edit do not fit the inputs.
+        ViewerError: when encoding, mask or edit do not fit the inputs, or the matrices would be too large.
     """
+    cells = inputs.heads * inputs.n_query * inputs.n_key
+    if inputs.n_key > LARGEST and cells > MOST_LONG_CELLS:
+        raise ViewerError(
+            f"all cells of {inputs.n_key:,} tokens would be {gigabytes(cells * CELL_BYTES)}; write the pixels of one "
+            "head (.pixels.npz), the curve (.curve.csv or .npy), or fewer tokens."
+        )
     result = attend(inputs, encoding, scale=scale, mask=mask, edit=edit)
     stages = {name: getattr(result, name).float().cpu().numpy() for name in STAGES}
     added = np.zeros((inputs.heads, 2 * inputs.n_key - 1), np.float32)  # [head, 2n−1]
@@ -117,14 +135,97 @@ def data(
     )
 
 
+class Curves(Protocol):
+    """What a file of curves holds, see `Data`."""
+
+    @property
+    def curve(self) -> np.ndarray: ...
+    @property
+    def edit(self) -> np.ndarray: ...
+    @property
+    def offsets(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True, eq=False)
+class CurveData:
+    """The curves alone, see `Data`."""
+
+    curve: np.ndarray
+    edit: np.ndarray
+    offsets: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Wanted:
+    """What numbers are asked of: arguments as in `attend`, the part that `pixels` shows, and who may stop it."""
+
+    inputs: AttentionInputs
+    encoding: Encoding
+    scale: float | None
+    mask: Mask
+    edit: np.ndarray | None
+    part: Part = field(default_factory=Part)
+    cancel: CancelLike = field(default_factory=Silent)
+
+
+def _all_cells(wanted: Wanted) -> Data:
+    return data(wanted.inputs, wanted.encoding, scale=wanted.scale, mask=wanted.mask, edit=wanted.edit)
+
+
+def _pixels(wanted: Wanted) -> Pixels:
+    return pixels(
+        wanted.inputs,
+        wanted.encoding,
+        scale=wanted.scale,
+        mask=wanted.mask,
+        edit=wanted.edit,
+        part=wanted.part,
+        cancel=wanted.cancel,
+    )
+
+
+def _curves(wanted: Wanted) -> Curves:
+    """Return the curves; of a sequence that has matrices, from all their cells."""
+    inputs = wanted.inputs
+    if inputs.n_key <= LARGEST:
+        return _all_cells(wanted)
+    drawn = picture(
+        inputs,
+        wanted.encoding,
+        scale=wanted.scale,
+        mask=wanted.mask,
+        edit=wanted.edit,
+        head=wanted.part.head,
+        cancel=wanted.cancel,
+    ).curves
+    n = inputs.n_key
+    return CurveData(drawn.family + drawn.edit, drawn.edit, np.arange(-(n - 1), n))
+
+
 @dataclass(frozen=True)
 class Exporter:
-    """One kind of data file: `suffix` is how a name asks for it, `write` fills the file it is given."""
+    """One kind of data file: `suffix` is how a name asks for it.
+
+    `gather` computes the numbers, `write` fills the file it is given with them.
+    """
 
     name: str
     title: str
     suffix: str
-    write: Callable[[Data, Path], None]
+    gather: Callable[[Wanted], Any]
+    write: Callable[[Any, Path], None]
+
+
+def export_numbers(wanted: Wanted, path: str | PathLike[str], exporter: Exporter) -> None:
+    """Compute what `exporter` writes and write it into the file `path`; atomic. Any thread.
+
+    Raises:
+        ViewerError: when the arguments do not fit, the file would be too large, or it cannot be written. Whatever
+            `wanted.cancel` raises; nothing is then written.
+    """
+    numbers = exporter.gather(wanted)
+    wanted.cancel.check()
+    save_data(numbers, path, exporter)
 
 
 def exporter_for(path: str | PathLike[str]) -> Exporter | None:
@@ -134,8 +235,10 @@ def exporter_for(path: str | PathLike[str]) -> Exporter | None:
     return max(fitting, key=lambda each: len(each.suffix), default=None)
 
 
-def save_data(numbers: Data, path: str | PathLike[str], exporter: Exporter | None = None) -> None:
-    """Write `numbers` into the file `path`, in the kind its suffix asks for unless one is given; atomic. Any thread.
+def save_data(numbers: Any, path: str | PathLike[str], exporter: Exporter | None = None) -> None:
+    """Write `numbers`, as the exporter gathers them, into the file `path`; atomic. Any thread.
+
+    The suffix chooses the exporter unless one is given.
 
     Raises:
         ViewerError: for an unknown suffix, a table that would be too long, or a file that cannot be written.
@@ -225,7 +328,7 @@ def _nested(values: np.ndarray) -> Iterator[str]:
         yield "[" + ",".join(texts) + "]"
 
 
-def _write_curve_csv(numbers: Data, path: Path) -> None:
+def _write_curve_csv(numbers: Curves, path: Path) -> None:
     with _open(path) as file:
         table = csv.writer(file)
         table.writerow(("head", "offset", "curve", "edit"))
@@ -234,7 +337,7 @@ def _write_curve_csv(numbers: Data, path: Path) -> None:
             table.writerows(zip(heads, numbers.offsets.tolist(), digits(curve), digits(edit), strict=True))
 
 
-def _write_curve_npy(numbers: Data, path: Path) -> None:
+def _write_curve_npy(numbers: Curves, path: Path) -> None:
     with path.open("wb") as file:
         np.save(file, numbers.curve, allow_pickle=False)
 
@@ -258,9 +361,10 @@ def _check_size(numbers: Data) -> None:
 
 
 EXPORTERS: tuple[Exporter, ...] = (
-    Exporter("npz", "NumPy arrays", ".npz", _write_npz),
-    Exporter("csv", "Table of all cells", ".csv", _write_csv),
-    Exporter("json", "JSON", ".json", _write_json),
-    Exporter("curve-csv", "Curve as a table", ".curve.csv", _write_curve_csv),
-    Exporter("curve-npy", "Curve as a NumPy array", ".npy", _write_curve_npy),
+    Exporter("npz", "NumPy arrays", ".npz", _all_cells, _write_npz),
+    Exporter("pixels", "Pixels as shown, NumPy arrays", ".pixels.npz", _pixels, write_pixels),
+    Exporter("csv", "Table of all cells", ".csv", _all_cells, _write_csv),
+    Exporter("json", "JSON", ".json", _all_cells, _write_json),
+    Exporter("curve-csv", "Curve as a table", ".curve.csv", _curves, _write_curve_csv),
+    Exporter("curve-npy", "Curve as a NumPy array", ".npy", _curves, _write_curve_npy),
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import torch
 
-from relpos_viewer.core.field import TERMS, PlainField, Stage
-from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
+from relpos_viewer.core.field import STAGES, Stage
+from relpos_viewer.core.levels import Levels
+from relpos_viewer.core.limits import view_levels
 from relpos_viewer.core.pooling import block_edges, chosen_reduce
 from relpos_viewer.core.quantise import (
     BELOW,
@@ -27,6 +28,7 @@ from relpos_viewer.core.quantise import BEYOND as BEYOND_CODE
 from relpos_viewer.export.appearance import Style, lookup, style
 from relpos_viewer.export.axis import OVERHANG, value_labels
 from relpos_viewer.export.canvas import Box, Canvas, Ruler
+from relpos_viewer.export.cells import Cells, limits_of
 from relpos_viewer.export.curves import draw_curves
 from relpos_viewer.export.figures import PANELS, VECTOR_DPI, FigureOptions, matrices
 from relpos_viewer.export.fonts import Fonts
@@ -71,9 +73,10 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
     look = style(options.theme)
     stages = matrices(options)
     field = picture.field
-    levels = {**default_levels(field), **options.levels}
+    levels = dict(options.levels)
+    if not set(stages) <= set(levels):
+        levels = {**default_levels(field), **levels}
     colours = {stage: lookup(stage, options.terms_map, options.weights_map, look) for stage in stages}
-    marks = marks_present(picture, stages, levels)
 
     title = picture.caption if options.title is None else options.title
     labels = picture.tokens.labels if options.labels else ()
@@ -82,7 +85,7 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
     words = tuple(map(fonts.drawable, labels))
     width = options.pixels(options.width)
 
-    def laid_out(remark: str) -> Layout:
+    def laid_out(marks: tuple[int, ...], remark: str) -> Layout:
         return arrange(
             Request(
                 stages=stages,
@@ -100,17 +103,23 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
             ruler,
         )
 
-    layout = laid_out("")
-    finer = (
-        math.ceil(VECTOR_DPI / options.resolution) if vector else 1
-    )  # pixels of a matrix for one of the figure
-    tiles = {panel.stage: _matrix(picture, panel, levels, options.reduce, finer) for panel in layout.panels}
-    pooled = _pooling_words(tiles)
-    if pooled:
-        layout = laid_out(pooled)
-        tiles = {
-            panel.stage: _matrix(picture, panel, levels, options.reduce, finer) for panel in layout.panels
-        }
+    # Pixels of a matrix for one of the figure.
+    finer = math.ceil(VECTOR_DPI / options.resolution) if vector else 1
+    made: dict[tuple[str, tuple[int, int]], Matrix] = {}
+
+    def tiles_of(layout: Layout) -> dict[str, Matrix]:
+        shapes = {panel.stage: _pixels(panel.box, finer) for panel in layout.panels}
+        for key in shapes.items():
+            if key not in made:  # a long sequence's take seconds
+                made[key] = _matrix(picture, *key, levels, options.reduce)
+        return {stage: made[stage, shape] for stage, shape in shapes.items()}
+
+    layout = laid_out((), "")
+    tiles = tiles_of(layout)
+    marks, pooled = marks_present(tiles), _pooling_words(tiles)
+    if marks or pooled:
+        layout = laid_out(marks, pooled)
+        tiles = tiles_of(layout)
 
     canvas = Canvas(layout.width, layout.height, options.resolution, look.background, ruler)
     em = layout.em
@@ -125,59 +134,56 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
         under = layout.panels and layout.panels[0].box.bottom < layout.curve.y
         left = layout.panels[0].box.x if under else 0.0
         draw_curves(canvas, layout.curve, picture, look, em, options.curve_axis, left)
-    _draw_legend(canvas, layout, marks, pooled, colours, look)
+    _draw_legend(canvas, layout, marks, _pooling_words(tiles), colours, look)
     return canvas
 
 
-def default_levels(field: PlainField) -> dict[Stage, Levels]:
+def default_levels(field: Cells) -> dict[Stage, Levels]:
     """One zero-centred scale for the three terms, the weights from 0 to their largest."""
-    terms = [choose_levels(field.stage(stage), field.visible, symmetric=True) for stage in TERMS]
-    return {
-        **dict.fromkeys(TERMS, shared_levels(terms)),
-        "weights": choose_levels(field.weights, field.visible),
-    }
+    return view_levels(limits_of(field, Plainly()), Plainly(), STAGES)
 
 
-def marks_present(
-    picture: Picture, stages: tuple[Stage, ...], levels: Mapping[Stage, Levels]
-) -> tuple[int, ...]:
-    """The codes that are no value and stand somewhere in these stages: only they need a legend."""
-    field, present = picture.field, set()
-    seen = field.visible
-    if stages and not bool(seen.all()):
-        empty = ~seen.any(dim=1)  # [query]
-        if bool(empty.any()):
-            present.add(NO_KEY)
-        if not bool(seen[~empty].all()):
-            present.add(MASKED)
-    for stage in stages:
-        values = field.stage(stage)
-        if not bool(values.isfinite().all()):
-            shown = values[seen]
-            tests = {NAN: torch.isnan, POS_INF: torch.isposinf, NEG_INF: torch.isneginf}
-            present |= {code for code, test in tests.items() if bool(test(shown).any())}
-        if levels[stage].scale == "log" and bool((values[seen] < levels[stage].low).any()):
-            present.add(BELOW)
-    beyond = picture.curves.beyond
-    if "positional" in stages and beyond is not None and bool((beyond & picture.curves.visible).any()):
+@dataclass(frozen=True)
+class Plainly:
+    """The choices of a view that chooses nothing."""
+
+    levels: str = "shared"
+    weights_scale: Literal["linear", "log"] = "linear"
+    hide_first_key: bool = False
+
+    def locked_limits(self, _stage: str) -> None:
+        """Return None: nothing is locked."""
+
+    def typed_limits(self, stage: str) -> tuple[float, float]:
+        """Raise, as nothing is typed."""
+        raise LookupError(stage)
+
+
+def marks_present(tiles: Mapping[str, Matrix]) -> tuple[int, ...]:
+    """The codes that are no value and stand somewhere in these matrices: only they need a legend."""
+    present = {int(code) for tile in tiles.values() for code in np.unique(tile.codes)}
+    if any(tile.beyond is not None and tile.beyond.any() for tile in tiles.values()):
         present.add(BEYOND_CODE)
     return tuple(
         code for code in (MASKED, NO_KEY, BEYOND_CODE, BELOW, NEG_INF, POS_INF, NAN) if code in present
     )
 
 
+def _pixels(box: Box, finer: int) -> tuple[int, int]:
+    """The pixels [h, w] of a matrix in its box."""
+    return int(box.h) * finer, int(box.w) * finer
+
+
 def _matrix(
-    picture: Picture, panel: Panel, levels: Mapping[Stage, Levels], reduce: str, finer: int
+    picture: Picture, stage: Stage, shape: tuple[int, int], levels: Mapping[Stage, Levels], reduce: str
 ) -> Matrix:
-    field, stage = picture.field, panel.stage
+    field = picture.field
     reduce = chosen_reduce(stage, reduce)
     n_query, n_key = field.n_query, field.n_key
-    shape = (int(panel.box.h) * finer, int(panel.box.w) * finer)
     values, shown = field.tile(stage, (0, n_query), (0, n_key), shape, reduce)  # [h, w] each
     h, w = values.shape
     rows, cols = block_edges(n_query, h), block_edges(n_key, w)
-    sees = field.visible.any(dim=1).cpu().numpy()  # [query]
-    no_key = ~np.logical_or.reduceat(sees, rows[:-1])  # [h]
+    no_key = ~np.logical_or.reduceat(field.rows_that_see(), rows[:-1])  # [h]
     beyond = None
     if stage == "positional" and picture.curves.beyond is not None:
         # The middle cell of a pixel's block says which offset it stands for.
@@ -214,9 +220,7 @@ def _draw_panel(
     overlay = None
     if tile.beyond is not None:
         overlay = (tile.beyond, look.marks[BEYOND_CODE])
-    rgba = paint(
-        tile.codes, colours, look.marks, (int(box.h) * finer, int(box.w) * finer), em * finer, overlay
-    )
+    rgba = paint(tile.codes, colours, look.marks, _pixels(box, finer), em * finer, overlay)
     axes = canvas.axes(box, look.border, BORDER * em)
     n_query, n_key = picture.field.n_query, picture.field.n_key
     axes.imshow(

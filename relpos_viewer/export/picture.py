@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from relpos_viewer.core.crew import CancelLike
 from relpos_viewer.core.curves import CurveSet, curve_set
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
@@ -13,6 +14,7 @@ from relpos_viewer.core.field import PlainField
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.tokens import Tokens
+from relpos_viewer.export.cells import Cells, cells_of, long_curves
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,7 @@ class Picture:
     """One head, ready to be drawn.
 
     Attributes:
-        field: every stage of the head, [query, key].
+        field: the cells of the head.
         tokens: one a key; the queries are the last of them.
         curves: see `core.curves`.
         head: which head, counted from 0.
@@ -30,7 +32,7 @@ class Picture:
         mask: the mask in words.
     """
 
-    field: PlainField
+    field: Cells
     tokens: Tokens
     curves: CurveSet
     head: int
@@ -59,13 +61,15 @@ def picture(
     edit: object,
     head: int,
     past: np.ndarray | None = None,
-    field: PlainField | None = None,
+    field: Cells | None = None,
     curves: CurveSet | None = None,
+    cancel: CancelLike | None = None,
 ) -> Picture:
     """Compute one head of `inputs` and gather what a figure says about it; arguments as in `attend`.
 
     `past` is that of `CurveSet.with_edit`. `field` and `curves` are used as they are where the caller has them
-    already (a window does). Any thread.
+    already (a window does). `cancel` is asked while a long sequence's picture is made, here and when it is drawn, and
+    told how far that is. Any thread.
 
     Raises:
         ViewerError: when head, encoding, mask or edit do not fit the inputs.
@@ -75,13 +79,16 @@ def picture(
     def computed(index: int) -> PlainField:
         return PlainField.of(inputs, encoding, scale=scale, mask=mask, edit=edit, head=index)
 
-    field = computed(head) if field is None else field
+    if field is None:
+        field = cells_of(inputs, encoding, scale=scale, mask=mask, edit=edit, head=head, cancel=cancel)
+    if curves is None and isinstance(field, PlainField):
+        curves = _edited(curve_set(inputs, encoding, field, head, computed), edit, past)
+    elif curves is None:
+        curves = _edited(long_curves(inputs, encoding, field, head), edit, past)
     return Picture(
         field=field,
         tokens=inputs.tokens,
-        curves=_edited(curve_set(inputs, encoding, field, head, computed), edit, past)
-        if curves is None
-        else curves,
+        curves=curves,
         head=head,
         encoding=encoding.title,
         formula="b(j − i)" if encoding.toeplitz else "from q, k and position",

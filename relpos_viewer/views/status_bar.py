@@ -79,7 +79,7 @@ class StatusBar(QWidget):
     def show_work(self, title: str) -> None:
         """Say what is being opened or written; empty for nothing."""
         self._work.setText(
-            f"{title}… (Esc cancels)" if title.startswith("Opening") else title and f"{title}…"
+            f"{title}… (Esc cancels)" if title.startswith(("Opening", "Writing", "Copying")) else title and f"{title}…"
         )
         self._work.setVisible(bool(title))
 

@@ -17,14 +17,16 @@ from relpos_viewer.app.autosave import Recovery
 from relpos_viewer.app.frames import Frame
 from relpos_viewer.app.jobs import Job, Jobs
 from relpos_viewer.app.opening import open_document, with_tokens
+from relpos_viewer.app.runner import Cancel
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import PlainField, check_length
+from relpos_viewer.core.field import LARGEST, PlainField
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import ArraySource, Document
 from relpos_viewer.document.files import SUFFIX, save_session
-from relpos_viewer.export.arrays import EXPORTERS, Exporter, data, exporter_for, save_data
+from relpos_viewer.export.arrays import EXPORTERS, Exporter, Wanted, export_numbers, exporter_for
 from relpos_viewer.export.figures import FigureOptions, figure_bytes, save_figure
 from relpos_viewer.export.picture import Picture, caption, picture
+from relpos_viewer.export.pixels import Part
 from relpos_viewer.sources.axes import order_question
 from relpos_viewer.sources.contents import Question
 from relpos_viewer.sources.files import FILE_KINDS
@@ -49,6 +51,7 @@ class WindowFiles(QObject):
         self._window = window
         self._jobs = Jobs(self)
         self._jobs.changed.connect(self._on_job)
+        self._jobs.progress.connect(window.status.show_progress)
         # Only a session is saved over; text and arrays are never written by Save.
         self._session_path: Path | None = None
         self._opened_name = ""
@@ -69,7 +72,7 @@ class WindowFiles(QObject):
         return bool(self._jobs.title)
 
     def cancel(self) -> None:
-        """Give up what is being opened."""
+        """Give up what is being opened, drawn or computed for a file."""
         self._jobs.cancel()
 
     def close(self) -> None:
@@ -356,7 +359,7 @@ class WindowFiles(QObject):
     def export_figure(self) -> None:
         """Open the dialog of figures."""
         window = self._window
-        frame = self._whole_frame()
+        frame = window.frame
         if frame is None:
             return
         if self._figure_dialog is not None:
@@ -374,15 +377,24 @@ class WindowFiles(QObject):
             self._window.settings.figure = dialog.state()
         frame = self._window.frame
         assert frame is not None
-        self._export(path, partial(_save_figure, frame, self._looks(options), path), dialog)
+        stopper = self._jobs.stopper()
+        work = partial(_save_figure, frame, self._looks(options), path, stopper)
+        self._export(path, work, stopper, dialog)
 
     def _export(
-        self, path: str, work: Callable[[], object], dialog: ExportFigureDialog | None = None
+        self, path: str, work: Callable[[], object], stopper: Cancel, dialog: ExportFigureDialog | None = None
     ) -> None:
         name = Path(path).name
         failed = self._failed if dialog is None else partial(self._failed_in, dialog)
         self._jobs.start(
-            Job(f"Writing {name}", work, partial(self._on_exported, path, dialog), failed, can_cancel=False)
+            Job(
+                f"Writing {name}",
+                work,
+                partial(self._on_exported, path, dialog),
+                failed,
+                can_cancel=False,
+                cancel=stopper,
+            )
         )
 
     def _on_exported(self, path: str, dialog: ExportFigureDialog | None, _result: object) -> None:
@@ -394,7 +406,7 @@ class WindowFiles(QObject):
     def copy_picture(self) -> None:
         """Put the panels that are on show on the clipboard, as a picture."""
         window = self._window
-        if self._whole_frame() is None:
+        if window.frame is None:
             return
         layout = window.session.document.view.layout
         panels = (layout,) if layout not in ("row", "grid") else FigureOptions().panels
@@ -404,15 +416,17 @@ class WindowFiles(QObject):
 
     @Slot(object)
     def _copy_figure(self, options: FigureOptions) -> None:
-        frame = self._whole_frame()
+        frame = self._window.frame
         if frame is None:
             return
+        stopper = self._jobs.stopper()
         self._jobs.start(
             Job(
                 "Copying the picture",
-                partial(_figure_bytes, frame, self._looks(options)),
+                partial(_figure_bytes, frame, self._looks(options), stopper),
                 self._on_copied,
                 self._failed,
+                cancel=stopper,
             )
         )
 
@@ -427,8 +441,11 @@ class WindowFiles(QObject):
             self._window.say(sentence)
 
     def export_data(self) -> None:
-        """Write every number of every head."""
-        self._export_numbers("Export data", [each for each in EXPORTERS if not each.name.startswith("curve")])
+        """Write every number of every head, or the pixels that are on show."""
+        kinds = [each for each in EXPORTERS if not each.name.startswith("curve")]
+        if self._window.frame is not None and self._window.frame.n_key > LARGEST:
+            kinds.sort(key=lambda each: each.name != "pixels")  # what can be written is offered first
+        self._export_numbers("Export data", kinds)
 
     def export_curve(self) -> None:
         """Write the curve alone."""
@@ -436,7 +453,7 @@ class WindowFiles(QObject):
 
     def _export_numbers(self, title: str, kinds: list[Exporter]) -> None:
         window = self._window
-        frame = self._whole_frame()
+        frame = window.frame
         if frame is None:
             return
         filters = {f"{each.title} (*{each.suffix})": each for each in kinds}
@@ -451,19 +468,8 @@ class WindowFiles(QObject):
         if target is None:
             return
         path = str(target)
-        self._export(path, partial(_save_numbers, frame, path, kind))
-
-    def _whole_frame(self) -> Frame | None:
-        """Return the frame when its stages can be written whole; says why when they cannot."""
-        frame = self._window.frame
-        if frame is None:
-            return None
-        try:
-            check_length(frame.n_key)
-        except ViewerError as error:
-            self._window.say_error(error)
-            return None
-        return frame
+        stopper = self._jobs.stopper()
+        self._export(path, partial(_save_numbers, frame, path, kind, stopper), stopper)
 
     def _looks(self, options: FigureOptions) -> FigureOptions:
         """Return the options with the colours, limits and axis that are on the screen."""
@@ -490,9 +496,11 @@ class WindowFiles(QObject):
     @Slot(str)
     def _on_job(self, title: str) -> None:
         self._window.status.show_work(title)
+        if not title and not self._window.runner.is_busy:
+            self._window.status.show_progress(None)
 
 
-def _picture(frame: Frame) -> Picture:
+def _picture(frame: Frame, cancel: Cancel) -> Picture:
     document = frame.document
     return picture(
         frame.inputs,
@@ -503,24 +511,28 @@ def _picture(frame: Frame) -> Picture:
         head=frame.curves.head,
         field=frame.field if isinstance(frame.field, PlainField) else None,
         curves=frame.curves,
+        cancel=cancel,
     )
 
 
-def _save_figure(frame: Frame, options: FigureOptions, path: str) -> None:
-    save_figure(_picture(frame), options, path)
+def _save_figure(frame: Frame, options: FigureOptions, path: str, cancel: Cancel) -> None:
+    save_figure(_picture(frame, cancel), options, path)
 
 
-def _figure_bytes(frame: Frame, options: FigureOptions) -> bytes:
-    return figure_bytes(_picture(frame), options)
+def _figure_bytes(frame: Frame, options: FigureOptions, cancel: Cancel) -> bytes:
+    return figure_bytes(_picture(frame, cancel), options)
 
 
-def _save_numbers(frame: Frame, path: str, kind: Exporter) -> None:
+def _save_numbers(frame: Frame, path: str, kind: Exporter, cancel: Cancel) -> None:
     document = frame.document
-    numbers = data(
+    viewport = next(iter(frame.tiles.values())).viewport
+    wanted = Wanted(
         frame.inputs,
         frame.encoding,
         scale=document.scale,
         mask=parse_mask(document.mask),
         edit=None if document.edit.is_zero else document.edit.at(frame.inputs.heads, frame.n_key),
+        part=Part(frame.curves.head, viewport.rows, viewport.cols, viewport.shape, document.view.reduce),
+        cancel=cancel,
     )
-    save_data(numbers, path, kind)
+    export_numbers(wanted, path, kind)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -52,6 +53,53 @@ def test_a_failure_is_told_and_the_next_job_is_done(jobs: Jobs, qtbot: QtBot) ->
     jobs.start(job(lambda: "next", log))
     qtbot.waitUntil(lambda: len(log) == 2, timeout=5000)
     assert isinstance(log[0], ZeroDivisionError) and log[1] == "next"
+
+
+def test_work_with_a_stopper_is_stopped_and_heard_of_no_more_and_says_how_far_it_is(
+    jobs: Jobs, qtbot: QtBot
+) -> None:
+    log, told, begun = [], [], threading.Event()
+    jobs.progress.connect(told.append)
+    stopper = jobs.stopper()
+
+    def work() -> None:
+        stopper.progress(0.25)
+        begun.set()
+        while True:
+            stopper.check()
+            time.sleep(0.001)
+
+    jobs.start(job(work, log, can_cancel=False, cancel=stopper))
+    qtbot.waitUntil(lambda: bool(told), timeout=5000)
+    assert begun.wait(5) and told == [0.25]
+    jobs.cancel()
+    jobs.start(job(lambda: "next", log))
+    qtbot.waitUntil(lambda: bool(log), timeout=5000)
+    assert log == ["next"]
+
+
+def test_what_was_finished_before_it_could_be_stopped_is_told(jobs: Jobs, qtbot: QtBot) -> None:
+    gate, log = threading.Event(), []
+    stopper = jobs.stopper()
+    jobs.start(job(lambda: gate.wait(5) and "written", log, can_cancel=False, cancel=stopper))
+    jobs.cancel()
+    gate.set()
+    qtbot.waitUntil(lambda: bool(log), timeout=5000)
+    assert log == ["written"]
+
+
+def test_closing_stops_what_can_be_stopped(qtbot: QtBot) -> None:
+    jobs, log = Jobs(), []
+    stopper = jobs.stopper()
+
+    def work() -> None:
+        while True:
+            stopper.check()
+            time.sleep(0.001)
+
+    jobs.start(job(work, log, can_cancel=False, cancel=stopper))
+    jobs.close()
+    assert log == []
 
 
 def test_cancelling_throws_away_what_is_read_but_never_what_is_written(jobs: Jobs, qtbot: QtBot) -> None:

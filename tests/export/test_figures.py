@@ -12,16 +12,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from relpos_viewer.app.frames import FrameMaker, FrameRequest, Viewport
-from relpos_viewer.app.runner import Cancel
+from relpos_viewer.app.runner import Cancel, Cancelled
+from relpos_viewer.core.encodings import parse_encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.field import STAGES
+from relpos_viewer.core.field import STAGES, PlainField
+from relpos_viewer.core.inputs import inputs_from_arrays
 from relpos_viewer.core.levels import Levels
-from relpos_viewer.core.limits import stage_levels
+from relpos_viewer.core.limits import stage_levels, view_levels
+from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import Document, View
 from relpos_viewer.document.document import replace as changed
+from relpos_viewer.export import cells
 from relpos_viewer.export.figures import (
     FORMATS,
     PANELS,
@@ -30,6 +35,7 @@ from relpos_viewer.export.figures import (
     parse_panels,
     save_figure,
 )
+from relpos_viewer.export.picture import picture
 
 from .drawn_figures import Drawn, with_scores, with_weights
 
@@ -297,6 +303,90 @@ def test_limits_are_those_of_the_window(view) -> None:
     whole = Viewport((0, 25), (0, 25), (100, 100))
     frame = FrameMaker()(FrameRequest(document, whole), Cancel())
     assert stage_levels(frame.field, view) == {stage: frame.tiles[stage].levels for stage in STAGES}
+
+
+# --- long sequences ----------------------------------------------------------------------------------
+
+
+def holes(n: int) -> np.ndarray:
+    """A mask with hidden cells and, at the end, queries that see no key."""
+    visible = np.random.default_rng(2).random((n, n)) < 0.9
+    visible[-n // 10 :] = False
+    visible[: n // 5, n // 2 :] = False
+    return visible
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mask", "options"),
+    [
+        ("t5", "causal", {}),
+        ("rope", "holes", {"reduce": "sample", "theme": "dark"}),
+        ("alibi", "window:40", {"levels": {"weights": Levels(1e-6, 1.0, "log")}, "reduce": "max"}),
+        ("absolute", "none", {"panels": ("positional", "curve"), "width": 500}),
+    ],
+)
+def test_a_figure_without_matrices_is_that_of_the_matrices(
+    drawn, monkeypatch, encoding, mask, options
+) -> None:
+    n = 1500
+    generator = torch.Generator().manual_seed(n)
+    q, k = torch.randn(2, n, 16, generator=generator), torch.randn(2, n, 16, generator=generator)
+    edit = np.zeros((2, 2 * n - 1), np.float32)
+    edit[1, n - 200 : n - 100] = 1.5
+    past = np.abs(np.arange(1 - n, n)) > 1300
+    asked = {
+        "scale": None,
+        "mask": parse_mask(holes(n) if mask == "holes" else mask),
+        "edit": edit,
+        "head": 1,
+        "past": past,
+    }
+    inputs = inputs_from_arrays(q, k)
+    short = picture(inputs, parse_encoding(encoding), **asked)
+    monkeypatch.setattr(cells, "LARGEST", 0)
+    monkeypatch.setattr(PlainField, "of", None)  # no matrix is made
+    long = picture(inputs, parse_encoding(encoding), **asked)
+    if not short.curves.exact:
+        long = replace(long, curves=short.curves)  # of a long sequence the mean of some queries alone
+    one, other = (drawn(made, **{"width": 900, **options}) for made in (short, long))
+    assert one.words() == other.words()
+    # A colour may be the next one where rounding decides, and nothing else.
+    far = np.abs(one.pixels.astype(int) - other.pixels).max(-1)
+    assert far.max() <= 8 and (far > 0).mean() < 0.002
+
+
+def test_a_figure_that_nobody_waits_for_any_more_is_given_up(monkeypatch, tmp_path) -> None:
+    monkeypatch.setattr(cells, "LARGEST", 0)
+    stopper = Cancel()
+    q = torch.randn(1, 100, 8, generator=torch.Generator().manual_seed(1))
+    made = picture(
+        inputs_from_arrays(q, q),
+        parse_encoding("t5"),
+        scale=None,
+        mask=parse_mask("causal"),
+        edit=None,
+        head=0,
+        cancel=stopper,
+    )
+    stopper.cancel()
+    with pytest.raises(Cancelled):
+        save_figure(made, FigureOptions(), tmp_path / "a.png")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "view", [View(), View(levels="auto", hide_first_key=True), View(weights_scale="log")]
+)
+def test_limits_without_matrices_are_those_of_the_matrices(view, monkeypatch) -> None:
+    inputs = inputs_from_arrays(*torch.randn(2, 1, 90, 8, generator=torch.Generator().manual_seed(6)))
+    asked = {"scale": None, "mask": parse_mask("causal"), "edit": None, "head": 0}
+    plain = cells.cells_of(inputs, parse_encoding("rope"), **asked)
+    monkeypatch.setattr(cells, "LARGEST", 0)
+    long = cells.cells_of(inputs, parse_encoding("rope"), **asked)
+    for stage, levels in view_levels(cells.limits_of(long, view), view, STAGES).items():
+        wanted = stage_levels(plain, view)[stage]
+        assert (levels.low, levels.high) == pytest.approx((wanted.low, wanted.high), rel=1e-5)
+        assert levels.scale == wanted.scale
 
 
 # --- words -------------------------------------------------------------------------------------------

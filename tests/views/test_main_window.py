@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from relpos_viewer.app.actions import ACTIONS
 from relpos_viewer.app.frames import Frame, FrameMaker
 from relpos_viewer.app.settings import Settings
-from relpos_viewer.core.quantise import LAST_VALUE
+from relpos_viewer.core.quantise import LAST_VALUE, quantise
 from relpos_viewer.document.document import ArraySource, Document, EncodingSpec, TextSource, replace
 from relpos_viewer.document.files import load_session
 from relpos_viewer.views.main_window import MainWindow, _formulas
@@ -291,8 +291,41 @@ def test_a_long_sequence_is_sampled_first_then_exact_and_follows_the_hand(
     window.equation.cell_hovered.emit(2000, 1960)
     line = window.status.findChild(object, "statusCell").text()
     assert line.startswith("query 2000 “") and "pixel: max of" in line
+
+
+def test_a_long_sequence_is_exported_as_it_is_shown_and_its_matrices_are_refused(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(replace(START, source=replace(TEXT, text="the cat sat on a mat " * 700)))
+    settle(window, qtbot)
+    qtbot.waitUntil(lambda: window.frame.exact and not window.runner.is_busy, timeout=20_000)
+    asked: list[str] = []
+
+    def where(_parent: object, _title: str, start: str, filters: str) -> tuple[str, str]:
+        asked.append(start)
+        return str(tmp_path / names.pop(0)), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", where)
+    names = ["a.pixels.npz", "c.npy"]
+    weights = window.frame.tiles["weights"]
+    for action in ("export_data", "export_curve"):
+        window.actions_by_id[action].trigger()
+        qtbot.waitUntil(lambda: not window.files.busy, timeout=20_000)
+    assert asked[0].endswith("attention.pixels.npz")
+    with np.load(tmp_path / "a.pixels.npz") as saved:
+        codes = quantise(saved["weights"], saved["visible"], weights.levels)
+        assert (codes == weights.codes).mean() > 0.999
+        assert (saved["row_edges"][-1], saved["col_edges"][-1]) == (4200, 4200)
+    assert np.load(tmp_path / "c.npy").shape == (3, 8399)
+
+    window.actions_by_id["copy_picture"].trigger()
+    qtbot.waitUntil(lambda: not window.files.busy, timeout=20_000)
+    assert QGuiApplication.clipboard().image().width() > 1000
+
+    names = ["all.npz"]
     window.actions_by_id["export_data"].trigger()
-    assert "3,000 tokens, and figures and files of more than 2,048" in window.message.text()
+    qtbot.waitUntil(lambda: window.message.is_error, timeout=5000)
+    assert "4,200 tokens would be 0.9 GB" in window.message.text() and not (tmp_path / "all.npz").exists()
 
 
 # Cell and curve
