@@ -129,6 +129,8 @@ class Crew:
             ready = threading.Barrier(self.size + 1)
 
             def alone() -> None:
+                # A thread's first operation gives it the process's number, unless that has been asked for before.
+                torch.get_num_threads()
                 torch.set_num_threads(1)  # holds for this thread
                 ready.wait()
 
