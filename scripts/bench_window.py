@@ -34,7 +34,7 @@ from PySide6.QtWidgets import QApplication
 from relpos_viewer.app.frames import Frame
 from relpos_viewer.app.settings import Settings
 from relpos_viewer.document.document import Document, EncodingSpec, TextSource, replace
-from relpos_viewer.views.app import prepare_application
+from relpos_viewer.views.app import prepare_application, spare_pauses
 from relpos_viewer.views.main_window import MainWindow
 
 MOVES, WARM_UP = 200, 20
@@ -216,6 +216,7 @@ def main() -> None:
     parser.add_argument("--drags", nargs="+", choices=DRAGS, default=list(DRAGS), help="what the hand moves")
     options = parser.parse_args()
     prepare_application()
+    spare_pauses()
     print(
         json.dumps(
             [{"drag": name, **measure(options.n, options.moves, DRAGS[name])} for name in options.drags]

@@ -144,6 +144,7 @@ class FrameMaker:
 
     _inputs: _Memo = field(default_factory=_Memo)
     _pictures: _Memo = field(default_factory=lambda: _Memo(let_go=_close))
+    _content: _Memo = field(default_factory=_Memo)
 
     def __call__(self, request: FrameRequest, cancel: Cancel) -> Frame:
         """Return the frame.
@@ -194,18 +195,23 @@ class FrameMaker:
         curves = pictures.curves.with_edit(edit, document.edit.beyond(head, inputs.n_key))
         levels = view_levels(pictures.limits(document.view), document.view, request.stages)
         sees = pictures.rows_that_see()
-        tiles: dict[Stage, Tile] = {}
-        for stage in request.stages:
+        shape = request.viewport.shape
+
+        def tile(stage: Stage) -> Tile:
             cancel.check()
             reduce = chosen_reduce(stage, document.view.reduce) if exact else "sample"
-            shape = request.viewport.shape
             pixels = (
                 pictures.tile(stage, rows, cols, shape, reduce, cancel)
                 if exact
                 else pictures.preview(stage, rows, cols, shape)
             )
             past = curves.beyond if stage == "positional" else None
-            tiles[stage] = _tile(pixels, rows, cols, levels[stage], reduce, sees, past)
+            return _tile(pixels, rows, cols, levels[stage], reduce, sees, past)
+
+        tiles = {stage: tile(stage) for stage in request.stages if stage != "content"}
+        if "content" in request.stages:  # the same object again while only the edit changes
+            key = (*self._pictures.key, rows, cols, exact, document.view.reduce, levels["content"])
+            tiles = {"content": self._content.get(key, lambda: tile("content")), **tiles}
         return Frame(
             document=document,
             inputs=inputs,
@@ -225,6 +231,7 @@ class FrameMaker:
         """Let the last head's threads and matrices go; in the worker thread, or after it has ended."""
         self._inputs.forget()
         self._pictures.forget()
+        self._content.forget()
 
     def _read(self, document: Document, device: str) -> tuple[AttentionInputs, str]:
         """The inputs of the document's source, or else the last ones and why: so everything else stays live."""

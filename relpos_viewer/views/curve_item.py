@@ -319,12 +319,19 @@ class CurveItem(pg.GraphicsObject):
         alpha = np.where(strength > 0, 0.04 + (top - 0.04) * strength, 0) * (
             1.25 if self.marks.grabbed else 1
         )
+        reached = np.flatnonzero(alpha)
+        if not len(reached):
+            return
+        # No more than is shaded: blending nothing over the whole plot takes as long as a shade.
+        first, count = int(reached[0]), int(reached[-1] - reached[0]) + 1
+        alpha = np.minimum(alpha[first : first + count], 1)  # [count]
         accent = QColor(self._theme.accent)
-        row = np.empty((1, pixels, 4), np.uint8)
-        row[0, :] = (accent.red(), accent.green(), accent.blue(), 0)
-        row[0, :, 3] = np.rint(alpha * 255)
-        image = QImage(row.data, pixels, 1, 4 * pixels, QImage.Format.Format_RGBA8888)
-        painter.drawImage(QRectF(m.left, m.top, pixels, m.height), image)
+        row = np.empty((1, count, 4), np.uint8)
+        # Premultiplied, as the screen is, in which Qt blends without a detour.
+        for channel, share in enumerate((accent.red(), accent.green(), accent.blue(), 255)):
+            row[0, :, channel] = np.rint(alpha * share)
+        image = QImage(row.data, count, 1, 4 * count, QImage.Format.Format_RGBA8888_Premultiplied)
+        painter.drawImage(QRectF(m.left + first, m.top, count, m.height), image)
 
     def _paint_selection(self, painter: QPainter) -> None:
         if self.marks.selected is None:

@@ -6,10 +6,12 @@ the frame goes to the views. Nothing here computes.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, Slot
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -52,6 +54,8 @@ from relpos_viewer.views.window_layout import WindowLayout
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
 INSPECTOR_ROOM = 1160
+# Strip, inspector and status bar follow a drag at half the rate of the display, and after the pictures' paint.
+ROW_INTERVAL_MS, AFTER_PAINT_MS = 33, 2
 PROGRAM = "relpos-viewer"
 
 
@@ -87,6 +91,12 @@ class MainWindow(QMainWindow):
         self._inspector_asked: bool | None = None
         self._said_notes: tuple[str, ...] = ()
         self._refining = False
+        # Under a moving hand the pictures come first, and the numbers of one row as often as they can be read.
+        self._row_timer = QTimer(self)
+        self._row_timer.setSingleShot(True)
+        self._row_timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._row_timer.timeout.connect(self._show_row)
+        self._row_shown = -math.inf
 
         self.top = TopBar()
         self.message = MessageBar()
@@ -187,6 +197,11 @@ class MainWindow(QMainWindow):
         stands = self.frame is not None and self.frame.problem and new.source is old.source
         if self.message.is_error and not stands and not new.same_but_view(old):
             self.message.dismiss()  # what was wrong is being mended
+        if self.history.is_previewing and replace(new, edit=old.edit) == old:
+            # A hand on the curve. First the worker gets its work; what else shows an edit is the curve alone.
+            self.request_picture()
+            self._show_edit(new)
+            return
         if new.source is not old.source:
             self.cursor_place.forget_pin()
         self._show_document(new)
@@ -200,11 +215,14 @@ class MainWindow(QMainWindow):
         self.equation.set_labels_shown(document.view.labels)
         if self.curve.axis != document.view.curve_axis:
             self.curve.axis = document.view.curve_axis
-        if self.frame is not None and self.frame.document.source is document.source:
-            self.curve.set_edit(document.edit.at(self.frame.inputs.heads, self.frame.n_key))
+        self._show_edit(document)
         self._show_inspector()
         self._show_actions()
         self._show_title()
+
+    def _show_edit(self, document: Document) -> None:
+        if self.frame is not None and self.frame.document.source is document.source:
+            self.curve.set_edit(document.edit.at(self.frame.inputs.heads, self.frame.n_key))
 
     def _heads(self, document: Document) -> int:
         same = self.frame is not None and self.frame.document.source is document.source
@@ -259,9 +277,6 @@ class MainWindow(QMainWindow):
             self.cursor_place.enter(frame)
         luts = palettes(document.view.terms_map, document.view.weights_map, self.theme.name)
         self.equation.set_frame(frame, luts)
-        if "weights" in frame.tiles:
-            self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
-        self.inspector.bars.set_weights_scale(document.view.weights_scale)
         future_masked = not frame.curves.visible[frame.curves.n :].any()
         self.curve.set_frame_curves(frame.curves, future_masked, frame.curves.beyond_rule)
         if new_sequence:
@@ -269,10 +284,28 @@ class MainWindow(QMainWindow):
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
             if frame.problem:
                 self.say_error(frame.problem)
-        self.cursor_place.show()
-        self._show_state()
+        if self.history.is_previewing and not new_sequence:
+            if not self._row_timer.isActive():
+                passed = round(1000 * min(time.monotonic() - self._row_shown, 1.0))
+                self._row_timer.start(max(ROW_INTERVAL_MS - passed, AFTER_PAINT_MS))
+        else:
+            self._show_row()
         self._follow_up(frame)
         self._show_notes(frame.notes)
+
+    @Slot()
+    def _show_row(self) -> None:
+        """Show in strip, inspector and status bar what the newest frame gives to the row that is looked at."""
+        frame = self.frame
+        self._row_timer.stop()
+        self._row_shown = time.monotonic()
+        view = frame.document.view
+        luts = palettes(view.terms_map, view.weights_map, self.theme.name)
+        if "weights" in frame.tiles:
+            self.sequence.set_palette(luts["weights"], frame.tiles["weights"].levels)
+        self.inspector.bars.set_weights_scale(view.weights_scale)
+        self.cursor_place.show()
+        self._show_state()
 
     @Slot(object)
     def _on_failure(self, error: Exception) -> None:
@@ -447,6 +480,7 @@ class MainWindow(QMainWindow):
         self.files.close()
         self.autosave.close()
         self.session.changed.disconnect()
+        self._row_timer.stop()
         event.accept()
 
 

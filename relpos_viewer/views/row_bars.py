@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QColor,
     QFontMetrics,
     QHelpEvent,
+    QImage,
     QMouseEvent,
     QPainter,
     QPaintEvent,
@@ -349,14 +350,8 @@ class RowBars(QWidget):
         base = _y(plot, levels, 0.0)
         drawn = self._columns.visible & np.isfinite(values) & (values != 0)
         heights = _heights(plot, levels, values)
-        touching = len(lefts) > 1 and lefts[1] - lefts[0] - width < TOUCHING
-        if touching:
-            # One outline around all of them: five hundred bars one by one take 1.5 ms.
-            flat = np.where(drawn, heights, base)  # [column]
-            outline = _steps(lefts, flat, width)
-            outline.append(QPointF(lefts[-1] + width, base))
-            outline.prepend(QPointF(lefts[0], base))
-            painter.drawPolygon(outline)
+        if len(lefts) > 1 and lefts[1] - lefts[0] - width < TOUCHING:
+            painter.drawImage(plot.topLeft(), self._solid(plot, np.where(drawn, heights, base), base, colour))
         else:
             painter.drawRects(
                 [
@@ -366,6 +361,32 @@ class RowBars(QWidget):
             )
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _solid(self, plot: QRectF, heights: np.ndarray, base: float, colour: QColor) -> QImage:
+        """Return bars that touch as a picture of the plot: Qt takes 1.2 ms for their outline, and more one by one.
+
+        heights: [column] y of each column's end; base: y of their common foot.
+        """
+        ratio = self.devicePixelRatioF()
+        wide, high = max(round(plot.width() * ratio), 1), max(round(plot.height() * ratio), 1)
+        column = (np.arange(wide) + 0.5) * (len(heights) / wide)  # [x]
+        ends = ((heights - plot.top()) * ratio).astype(np.float32)[column.astype(np.int64)]  # [x]
+        foot = np.float32((base - plot.top()) * ratio)
+        top, bottom = np.minimum(ends, foot), np.maximum(ends, foot)  # [x]
+        y = np.arange(high, dtype=np.float32)[:, None]  # [y, 1]
+        # The share of each pixel that a bar covers, as smooth edges have it.
+        cover = np.clip(np.minimum(bottom, y + 1) - np.maximum(top, y), 0, 1)  # [y, x]
+        alpha = np.arange(256) / 255 * colour.alphaF()  # [256]
+        channels = (alpha * 255, alpha * colour.red(), alpha * colour.green(), alpha * colour.blue())
+        shades = np.zeros(256, np.uint32)
+        for channel in channels:
+            shades = (shades << 8) | np.rint(channel).astype(np.uint32)
+        pixels = shades[(cover * 255 + 0.5).astype(np.uint8)]  # [y, x]
+        image = QImage(
+            pixels.data, wide, high, 4 * wide, QImage.Format.Format_ARGB32_Premultiplied
+        ).copy()  # as the array goes with this call
+        image.setDevicePixelRatio(ratio)
+        return image
 
     def _draw_odd(
         self, painter: QPainter, plot: QRectF, levels: Levels, rows: tuple[np.ndarray, ...]
