@@ -355,7 +355,8 @@ def test_a_figure_without_matrices_is_that_of_the_matrices(
     assert far.max() <= 8 and (far > 0).mean() < 0.002
 
 
-def test_a_figure_that_nobody_waits_for_any_more_is_given_up(monkeypatch, tmp_path) -> None:
+@pytest.mark.parametrize("levels", [{}, dict.fromkeys(STAGES, Levels(0, 1))], ids=["limits", "pixels"])
+def test_a_figure_that_nobody_waits_for_any_more_is_given_up(levels, monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(cells, "LARGEST", 0)
     stopper = Cancel()
     q = torch.randn(1, 100, 8, generator=torch.Generator().manual_seed(1))
@@ -370,7 +371,7 @@ def test_a_figure_that_nobody_waits_for_any_more_is_given_up(monkeypatch, tmp_pa
     )
     stopper.cancel()
     with pytest.raises(Cancelled):
-        save_figure(made, FigureOptions(), tmp_path / "a.png")
+        save_figure(made, FigureOptions(levels=levels), tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 
