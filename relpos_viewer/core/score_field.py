@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.attention import edit_curve
-from relpos_viewer.core.crew import CancelLike, Crew, Silent
+from relpos_viewer.core.crew import CancelLike, Crew, Silent, alone
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.encodings import encoding as build_encoding
 from relpos_viewer.core.errors import ViewerError, nearest
@@ -197,6 +197,7 @@ class ScoreField:
         live = self._of(self.head).live.get("weights")
         return live is not None and live.ready
 
+    @alone()
     def prepare(self, head: int | None = None, cancel: CancelLike | None = None) -> None:
         """Make the first pass over all cells: exact sums of every row.
 
@@ -205,6 +206,7 @@ class ScoreField:
         """
         self._live(self._of(head), "weights").build(cancel)
 
+    @alone()
     def tile(
         self,
         stage: FieldStage,
@@ -247,6 +249,7 @@ class ScoreField:
                 values = values * view.share
         return np.where(view.shown, values, 0).astype(np.float32, copy=False), view.shown.copy()
 
+    @alone()
     def preview(
         self, stage: FieldStage, rows: Span, cols: Span, shape: tuple[int, int], head: int | None = None
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -295,6 +298,7 @@ class ScoreField:
         curve[torch.from_numpy(where + self.n_key - 1).to(curve.device)] = set_to
         self.set_curve(curve, head, cancel)
 
+    @alone()
     def set_curve(self, curve: object, head: int | None = None, cancel: CancelLike | None = None) -> None:
         """Show the edit `curve` [2·key−1] of a head; what differs from the present one is corrected.
 
@@ -316,6 +320,7 @@ class ScoreField:
         """Return the edit of a head, [2·key−1]."""
         return self._of(head).curve.cpu().numpy().copy()
 
+    @alone()
     def refresh(self, head: int | None = None, cancel: CancelLike | None = None) -> float:
         """Sum everything anew, and return the drift: the largest change of a row's log-normaliser.
 
@@ -371,6 +376,7 @@ class ScoreField:
         """Return (query, key) of the visible cell of largest magnitude in a block; see `ScoreCells.strongest`."""
         return self.cells(head).strongest(stage, rows, cols)
 
+    @alone()
     def extent(
         self,
         stage: FieldStage,
