@@ -231,6 +231,13 @@ _VIEW = (
         starts_section=True,
     ),
     ActionSpec(
+        "head_strip",
+        "Pictures of all heads",
+        "View",
+        "Show every head in small beside the curve, where there are several.",
+        checkable=True,
+    ),
+    ActionSpec(
         "labels", "Token labels", "View", "Write the tokens beside the matrices.", "Ctrl+L", checkable=True
     ),
     *_choices(

@@ -72,6 +72,15 @@ class Settings:
         self._store.setValue("device", value)
 
     @property
+    def head_strip(self) -> bool:
+        """Whether small pictures of all heads stand beside the curve, where there are several."""
+        return self._text("window/heads") != "hidden"
+
+    @head_strip.setter
+    def head_strip(self, value: bool) -> None:
+        self._store.setValue("window/heads", "shown" if value else "hidden")
+
+    @property
     def folder(self) -> str:
         """Where a file dialog begins: the folder used last, or the user's home when it is gone."""
         value = self._text("folder")

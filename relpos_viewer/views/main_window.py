@@ -22,7 +22,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QMainWindow, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStyle, QVBoxLayout, QWidget
 
 from relpos_viewer.app.actions import make_actions
 from relpos_viewer.app.autosave import Autosave
@@ -38,6 +38,7 @@ from relpos_viewer.document.session import Session
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_editor import CurveEditor
 from relpos_viewer.views.equation_row import EquationRow
+from relpos_viewer.views.head_strip import HeadStrip
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.inspector import Inspector
 from relpos_viewer.views.message_bar import MessageBar
@@ -50,6 +51,7 @@ from relpos_viewer.views.window_commands import WindowCommands
 from relpos_viewer.views.window_cursor import WindowCursor
 from relpos_viewer.views.window_edits import WindowEdits
 from relpos_viewer.views.window_files import WindowFiles
+from relpos_viewer.views.window_heads import WindowHeads
 from relpos_viewer.views.window_layout import WindowLayout
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
@@ -103,6 +105,7 @@ class MainWindow(QMainWindow):
         self.sequence = SequencePanel()
         self.equation = EquationRow()
         self.curve = CurveEditor()
+        self.strip = HeadStrip()
         self.inspector = Inspector()
         self.status = StatusBar()
         self._lay_out()
@@ -112,6 +115,7 @@ class MainWindow(QMainWindow):
         self.edits = WindowEdits(self)
         self.files = WindowFiles(self, path)
         self.commands = WindowCommands(self)
+        self.heads = WindowHeads(self)
         self.menus = fill_menu_bar(self.menuBar(), self.actions_by_id)
         connect_actions(self.actions_by_id, self.commands.plain(), self.commands.choices())
         for action in self.actions_by_id.values():
@@ -129,7 +133,14 @@ class MainWindow(QMainWindow):
     # Building
 
     def _lay_out(self) -> None:
-        self.arrangement = WindowLayout(self.equation, self.curve, self.inspector)
+        lower = QWidget()
+        row = QHBoxLayout(lower)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        row.addWidget(self.strip)
+        row.addWidget(self.curve, 1)
+        self.strip.setVisible(False)  # until it is known how many heads there are
+        self.arrangement = WindowLayout(self.equation, lower, self.inspector)
         central = QWidget()
         central.setObjectName(names.CENTRAL)
         column = QVBoxLayout(central)
@@ -275,6 +286,7 @@ class MainWindow(QMainWindow):
             self.sequence.set_tokens(frame.inputs.tokens)
             self.top.set_document(self.session.document, frame.inputs.heads)
             self.cursor_place.enter(frame)
+            self.heads.enter()
         luts = palettes(document.view.terms_map, document.view.weights_map, self.theme.name)
         self.equation.set_frame(frame, luts)
         future_masked = not frame.curves.visible[frame.curves.n :].any()
@@ -290,6 +302,7 @@ class MainWindow(QMainWindow):
                 self._row_timer.start(max(ROW_INTERVAL_MS - passed, AFTER_PAINT_MS))
         else:
             self._show_row()
+            self.heads.show()
         self._follow_up(frame)
         self._show_notes(frame.notes)
 
@@ -397,6 +410,7 @@ class MainWindow(QMainWindow):
             self.sequence,
             self.equation,
             self.curve,
+            self.strip,
             self.inspector,
         ):
             part.set_theme(self.theme)
@@ -477,6 +491,7 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.runner.close()
         self._maker.close()
+        self.heads.close()
         self.files.close()
         self.autosave.close()
         self.session.changed.disconnect()

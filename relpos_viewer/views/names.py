@@ -41,6 +41,9 @@ CURVE_AXIS = "curveAxis"
 CURVE_RESET = "curveReset"
 CURVE_ENTRY = "curveEntry"
 
+# Strip of heads
+HEAD_STRIP = "headStrip"
+
 # Inspector
 INSPECTOR = "inspector"
 INSPECTOR_COPY = "inspectorCopy"

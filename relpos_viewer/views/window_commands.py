@@ -59,6 +59,7 @@ class WindowCommands(QObject):
             "zoom_in": lambda: equation.zoom(0.5),
             "zoom_out": lambda: equation.zoom(2.0),
             "inspector": window.toggle_inspector,
+            "head_strip": self._toggle_heads,
             "labels": lambda: self._toggle_view("labels"),
             "lock_levels": self.lock_levels,
             "weights_log": self.toggle_weights_log,
@@ -110,6 +111,7 @@ class WindowCommands(QObject):
             "snap": curve.snap,
             "all_heads": curve.all_heads,
             "inspector": window.inspector.isVisible(),
+            "head_strip": window.settings.head_strip,
             "labels": view.labels,
             "lock_levels": view.locked is not None,
             "weights_log": view.weights_scale == "log",
@@ -154,6 +156,10 @@ class WindowCommands(QObject):
         heads = self._window.session.document.heads if frame is None else frame.inputs.heads
         if 0 <= head < heads:
             self._set_view(head=head)
+
+    def _toggle_heads(self) -> None:
+        self._window.heads.toggle()
+        self.show_states(self._window.actions_by_id)
 
     def _turn_radius(self, steps: int) -> None:
         self._window.curve.tools.turn_radius(steps, True)

@@ -42,6 +42,7 @@ WANTED = [
     "labels",
     "lock_levels",
     "weights_log",
+    "head_strip",
     "hide_first_key",
     "edit_text",
     "tokens_from",
