@@ -83,7 +83,10 @@ class ScoreCells:
         content, own = self._pair(lambda write: self._block(write, (query, query + 1), (0, len(keys)))[0])
         line = self._line(queries, keys, content, own, self.visibility.grid(queries[:1], keys)[0])
         weight = self._row_weights(line.score, line.visible, query)
-        before = self._row_weights(line.score - line.edit, line.visible, query) if line.edit.any() else weight
+        unedited = (
+            line.content + line.positional
+        )  # [key]; score − edit is not a number where an edit hides an offset
+        before = self._row_weights(unedited, line.visible, query) if line.edit.any() else weight
         return _with_weights(line, weight, before)
 
     def column(self, key: int) -> LineValues:
