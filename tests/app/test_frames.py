@@ -303,3 +303,21 @@ def test_a_device_that_fails_gives_way_to_the_cpu_and_says_so() -> None:
     assert shown.device == "cpu"
     assert any("cuda:7 failed" in note and "CPU computes instead" in note for note in shown.notes)
     np.testing.assert_array_equal(shown.tiles["weights"].codes, frame(document()).tiles["weights"].codes)
+
+
+@pytest.mark.parametrize("n", (10, 420), ids=("whole matrices", "row sums"))
+def test_while_only_the_edit_changes_the_content_is_the_same_picture(n: int) -> None:
+    source = TextSource(" ".join(f"w{place % 7}" for place in range(n)), heads=2, dim=8)
+    doc, maker = document(source=source, view=View(levels="auto")), FrameMaker()
+    first = frame(doc, maker=maker)
+    edited = replace(doc, edit=EditCurve(np.full((2, 2 * n - 1), 1.5, np.float32)))
+    second = frame(edited, maker=maker)
+    assert second.tiles["content"] is first.tiles["content"]
+    assert second.tiles["scores"] is not first.tiles["scores"]
+    for changed in ({"head": 1}, {"reduce": "max"}, {"levels": "shared"}):
+        other = replace(edited, view=replace(edited.view, **changed))
+        again = frame(other, maker=maker)
+        np.testing.assert_array_equal(
+            again.tiles["content"].codes, frame(other).tiles["content"].codes, str(changed)
+        )
+    maker.close()

@@ -252,6 +252,19 @@ def test_one_hot_key_among_thousands_is_drawn_and_found(bars):
     assert inked[1] > inked[0] + 30
 
 
+@pytest.mark.parametrize("high", (0.2, 0.65, 0.9))
+def test_bars_that_touch_are_as_high_as_bars_with_gaps(bars, high):
+    """The same weights over 20 keys, one bar each, and over 600, painted as one shape."""
+    tops = []
+    for count in (20, 600):
+        weight = np.repeat(np.float32([1.0, high]), count // 2)
+        bars.set_row(row(count, weight=weight, before_weight=weight), tuple(map(str, range(count))))
+        image: QImage = bars.grab().toImage()
+        x = key_middle(bars, count - count // 8, count)
+        tops.append(next(y for y in range(130, 230) if near(image.pixelColor(x, y), LIGHT.text)))
+    assert abs(tops[0] - tops[1]) <= 1
+
+
 def test_the_accent_is_the_position_and_nothing_else(bars):
     content = np.linspace(-1, 1, 8, dtype=np.float32)
     bars.set_row(row(content=content), LABELS)

@@ -889,3 +889,17 @@ def test_axes_that_were_read_one_way_can_be_read_another(
     qtbot.waitUntil(lambda: window.frame.inputs.q.shape == (2, 3, 4), timeout=5000)
     assert window.settings.answers(path) == {"order": "bshd"}, "the next opening asks nothing"
     settle(window, qtbot)
+
+
+def test_under_a_moving_hand_the_last_numbers_of_the_row_are_those_of_the_last_picture(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.cursor_place.on_cell_pinned(8, 4)
+    drag_curve(window, -4, 60, release=False)
+    qtbot.waitUntil(lambda: not window.runner.is_busy and window.frame.document.edit.values.any())
+    wanted = float(window.frame.field.row(8).edit[4])
+    assert wanted > 0.1
+    qtbot.waitUntil(lambda: f"{wanted:+.2f}" in window.inspector.as_text(), timeout=2000)
+    window.curve.cancel_gesture()
+    settle(window, qtbot)
+    assert "your edit" not in window.inspector.as_text()

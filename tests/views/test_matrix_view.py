@@ -433,3 +433,33 @@ def test_every_part_has_a_name_for_screen_readers(qtbot):
     assert view.objectName() == "matrix_positional"
     for part in (view, view.canvas, view.query_axis, view.key_axis, view.bar):
         assert "position" in part.accessibleName()
+
+
+def test_the_same_tile_again_is_not_painted_again_but_other_colours_are(qtbot):
+    view = make(qtbot, 12, 12)
+    shown = coded(np.arange(144).reshape(12, 12))
+    dark = np.zeros((256, 4), np.uint8)
+    dark[:, 3] = 255
+    view.set_tile(shown, dark + np.uint8(0))
+    light = np.full((256, 4), 255, np.uint8)
+    view.set_tile(shown, light)
+    middle = picture(view.canvas)[40, 40]
+    assert tuple(middle) == (255, 255, 255)
+    qtbot.wait(50)
+    changed = []
+    view.canvas.scene().changed.connect(changed.extend)
+    view.set_tile(shown, light)
+    qtbot.wait(50)
+    assert changed == []
+    view.set_tile(shown, dark)
+    qtbot.waitUntil(lambda: bool(changed))
+
+
+def test_a_tile_with_a_pixel_for_each_of_the_screen_s_is_copied_byte_by_byte(qtbot):
+    view = make(qtbot, 12, 12)
+    high, wide = view.canvas.pixel_shape
+    codes = np.random.default_rng(0).integers(0, 240, (high, wide)).astype(np.uint8)
+    table = np.repeat(np.arange(256, dtype=np.uint8)[:, None], 4, axis=1)
+    table[:, 3] = 255
+    view.canvas.set_tile(codes, table, (0, 12), (0, 12))
+    np.testing.assert_array_equal(picture(view.canvas)[:, :, 1], codes)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
+from PySide6.QtGui import QRegion
+from PySide6.QtWidgets import QApplication
 
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.core.quantise import LAST_VALUE
@@ -13,6 +15,8 @@ from relpos_viewer.sources.text import tokenize
 from relpos_viewer.views.contrast import READABLE, contrast
 from relpos_viewer.views.theme import DARK, LIGHT
 from relpos_viewer.views.token_strip import TokenStrip
+
+from .matrix_tools import picture
 
 WORDS = (
     "It",
@@ -271,3 +275,32 @@ def test_a_narrow_strip_wraps_to_more_lines_but_never_past_its_limit(strip):
     assert strip.height() == one
     strip.set_max_lines(4)
     assert strip.height() > one
+
+
+def test_under_a_moving_hand_only_chips_of_another_shade_are_painted(strip: TokenStrip, qtbot) -> None:
+    painted: list[QRegion] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802  Qt's name
+            if event.type() == QEvent.Type.Paint:
+                painted.append(event.region())
+            return False
+
+    watch = Watch()
+    weights = np.linspace(0, 1, len(WORDS), dtype=np.float32)
+    strip.set_palette(ramp(), Levels(0.0, 1.0))
+    strip.set_row(14, weights)
+    QApplication.processEvents()
+    strip.viewport().installEventFilter(watch)
+    moved = weights.copy()
+    moved[4] = 0.9
+    strip.set_row(14, moved)
+    QApplication.processEvents()
+    strip.viewport().removeEventFilter(watch)
+    assert len(painted) == 1
+    assert painted[0].boundingRect() == strip.chip_rect(4)
+    # What was left alone looks as if all had been painted.
+    left = picture(strip)
+    strip.viewport().update()
+    QApplication.processEvents()
+    np.testing.assert_array_equal(picture(strip), left)
