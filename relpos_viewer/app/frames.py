@@ -72,7 +72,7 @@ class FrameRequest:
     """Everything a frame needs.
 
     `detail` asks for figures too, which a picture under a moving hand can do without. `quick` takes sampled pixels
-    where exact ones would take their time.
+    where exact ones would take their time. `refresh` sums everything anew first, which measures what many edits left.
     """
 
     document: Document
@@ -81,6 +81,7 @@ class FrameRequest:
     device: str = "cpu"
     detail: bool = True
     quick: bool = False
+    refresh: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Frame:
     """One finished picture, with the field that answers questions about its cells.
 
     `exact` is False for sampled pixels, which exact ones follow. `problem` says why the document's source cannot
-    be shown; inputs are then those of the last one that could.
+    be shown; inputs are then those of the last one that could. `drift` is what a refresh found, None without one.
     """
 
     document: Document
@@ -103,6 +104,7 @@ class Frame:
     device: str
     problem: str = ""
     exact: bool = True
+    drift: float | None = None
 
     @property
     def n_query(self) -> int:
@@ -187,6 +189,7 @@ class FrameMaker:
         )
         edit = document.edit.at(inputs.heads, inputs.n_key)  # [head, 2·key−1]
         pictures.set_edit(edit[head], cancel)
+        drift = pictures.refresh(cancel) if request.refresh else None
         rows = whole_cells(request.viewport.rows, inputs.n_query)
         cols = whole_cells(request.viewport.cols, inputs.n_key)
         exact = not request.quick or pictures.comes_at_once(rows, cols)
@@ -225,6 +228,7 @@ class FrameMaker:
             device=device,
             problem=problem,
             exact=exact,
+            drift=drift,
         )
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ Both answer the same questions, so a `FrameMaker` does not care how long the seq
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from relpos_viewer.app.runner import Cancel
 from relpos_viewer.core import measures
 from relpos_viewer.core.curves import CurveSet, curve_set, sampled_curve_set
 from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import LARGEST, CellValues, LineValues, PlainField, Stage
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels
@@ -82,6 +84,9 @@ class HeadPictures(Protocol):
     def figures(self, cancel: Cancel) -> dict[str, float]:
         """Return the head's figures by the name the status bar gives them."""
 
+    def refresh(self, cancel: Cancel) -> float:
+        """Sum anew what edits only corrected; return the drift, the largest change of a row's log-normaliser."""
+
     def reader(self) -> Reader:
         """Return the cells as they are now."""
 
@@ -113,6 +118,21 @@ def head_pictures(
     if inputs.n_key <= whole:
         return PlainPictures(inputs, encoding, scale, mask, head)
     return LongPictures(inputs, encoding, scale, mask, head, display)
+
+
+class _Quiet:
+    """Lets work in the background be stopped without a word about how far it is."""
+
+    def __init__(self, cancel: Cancel) -> None:
+        self._cancel = cancel
+
+    def check(self) -> None:
+        """Raise Cancelled when the work is no longer wanted."""
+        self._cancel.check()
+
+    def progress(self, _fraction: float) -> None:
+        """Tell nobody."""
+        self._cancel.check()
 
 
 class PlainPictures:
@@ -168,6 +188,11 @@ class PlainPictures:
         """Return the head's figures."""
         return _named(_measured(self._field, self._inputs, cancel))
 
+    def refresh(self, cancel: Cancel) -> float:
+        """Return 0: every edit computes all there is."""
+        cancel.check()
+        return 0.0
+
     def reader(self) -> PlainField:
         """Return the field itself; it never changes."""
         return self._field
@@ -192,7 +217,11 @@ class LongPictures:
             return PlainField.of(inputs, encoding, scale=scale, mask=mask, edit=None, head=index)
 
         self._display = display
-        self._field = ScoreField.of(inputs, encoding, scale=scale, mask=mask, head=head, display=display)
+
+        def made() -> ScoreField:
+            return ScoreField.of(inputs, encoding, scale=scale, mask=mask, head=head, display=display)
+
+        self._made, self._field = made, made()
         self._cells = inputs.n_query * inputs.n_key
         if (encoding.toeplitz and inputs.bias is None) or inputs.n_key > LARGEST:
             self.curves = sampled_curve_set(inputs, encoding, self._field, head)
@@ -239,6 +268,24 @@ class LongPictures:
         if self._cells > FIGURE_CELLS:
             return {}
         return _named(self._field.measures(cancel=cancel))
+
+    def refresh(self, cancel: Cancel) -> float:
+        """Put a field in this one's place that never knew another edit; one that is given up leaves all as it was."""
+        try:
+            fresh = self._made()
+        except ViewerError:  # no memory for two at once: the sums stay as they are
+            return math.nan
+        quiet = _Quiet(cancel)
+        try:
+            fresh.set_curve(self._field.curve(), cancel=quiet)
+            fresh.prepare(cancel=quiet)
+            change = np.abs(fresh.log_normalisers(cancel=quiet) - self._field.log_normalisers(cancel=quiet))
+        except BaseException:
+            fresh.close()
+            raise
+        self._field.close()
+        self._field = fresh
+        return float(np.max(change, where=np.isfinite(change), initial=0.0))  # −∞ − −∞: a row without a key
 
     def reader(self) -> Reader:
         """Return the cells under the present edit."""

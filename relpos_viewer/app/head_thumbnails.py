@@ -54,7 +54,16 @@ def thumbnail_key(request: ThumbnailRequest) -> tuple[Any, ...]:
     edit = document.edit.at(request.heads, request.n_key)[request.head]  # [2·key−1]
     looks = (view.reduce, view.weights_scale, view.hide_first_key)
     limits = (view.levels, view.weights_low, view.weights_high, view.locked)
-    return (document.source, document.encoding, document.mask, document.scale, request.head, edit, looks, limits)
+    return (
+        document.source,
+        document.encoding,
+        document.mask,
+        document.scale,
+        request.head,
+        edit,
+        looks,
+        limits,
+    )
 
 
 @dataclass

@@ -27,6 +27,7 @@ from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStyle, QV
 from relpos_viewer.app.actions import make_actions
 from relpos_viewer.app.autosave import Autosave
 from relpos_viewer.app.frames import Frame, FrameMaker, FrameRequest
+from relpos_viewer.app.head_pictures import PLAIN
 from relpos_viewer.app.palettes import palettes
 from relpos_viewer.app.runner import Cancel, LatestRunner
 from relpos_viewer.app.settings import Settings
@@ -58,6 +59,8 @@ from relpos_viewer.views.window_layout import WindowLayout
 INSPECTOR_ROOM = 1160
 # Strip, inspector and status bar follow a drag at half the rate of the display, and after the pictures' paint.
 ROW_INTERVAL_MS, AFTER_PAINT_MS = 33, 2
+# A hand that rested so long is done; then what its edits only corrected is summed anew.
+REFRESH_AFTER_MS = 1000
 PROGRAM = "relpos-viewer"
 
 
@@ -99,6 +102,10 @@ class MainWindow(QMainWindow):
         self._row_timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._row_timer.timeout.connect(self._show_row)
         self._row_shown = -math.inf
+        self._refresh_timer = QTimer(self)
+        self._refresh_timer.setSingleShot(True)
+        self._refresh_timer.setInterval(REFRESH_AFTER_MS)
+        self._refresh_timer.timeout.connect(self._refresh)
 
         self.top = TopBar()
         self.message = MessageBar()
@@ -242,6 +249,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def request_picture(self, _viewport: object = None) -> None:
         """Ask for the picture of the newest document."""
+        self._refresh_timer.stop()
+        self.status.show_drift(None)
         if self._refining:
             self.runner.cancel()
             self._refining = False
@@ -268,11 +277,24 @@ class MainWindow(QMainWindow):
         else:
             self._ask(self._stages(), detail=False, quick=False)
 
+    @Slot()
+    def _refresh(self) -> None:
+        """Sum anew in the background. The picture stays: the next one is made from the new sums."""
+        if not self.runner.is_busy and not self.history.is_previewing:
+            self._refining = True
+            document, viewport = self.session.document, self.equation.viewport
+            self.runner.submit(FrameRequest(document, viewport, (), self._device, detail=False, refresh=True))
+
     @Slot(object)
     def _on_frame(self, frame: Frame) -> None:
         self._refining = False  # what comes now is what was asked for
+        if frame.drift is not None:
+            self.status.show_drift(frame.drift)
+            return
         if not frame.tiles:
             self.status.show_figures(frame.figures)
+            if frame.n_key > PLAIN and not frame.document.edit.is_zero:
+                self._refresh_timer.start()
             return
         before, self.frame = self.frame, frame
         document = frame.document
@@ -496,6 +518,7 @@ class MainWindow(QMainWindow):
         self.autosave.close()
         self.session.changed.disconnect()
         self._row_timer.stop()
+        self._refresh_timer.stop()
         event.accept()
 
 

@@ -55,6 +55,11 @@ class StatusBar(QWidget):
         size = f"n = {n_key:,}" if n_query == n_key else f"{n_query:,} queries × {n_key:,} keys"
         self._state.setText(f"{device} · {size} · {how} · frame {short(seconds * 1000)} ms")
 
+    def show_drift(self, drift: float | None) -> None:
+        """Say in the tooltip how far edits had drifted when all was summed anew; None for a newer picture."""
+        known = drift is not None and not math.isnan(drift)
+        self._state.setToolTip(f"Row sums recomputed, drift {short(drift)}" if known else "")
+
     def show_cell(self, text: str) -> None:
         """Show one line about the cell or point under the cursor; empty for none."""
         self._cell.setText(text)
@@ -79,7 +84,9 @@ class StatusBar(QWidget):
     def show_work(self, title: str) -> None:
         """Say what is being opened or written; empty for nothing."""
         self._work.setText(
-            f"{title}… (Esc cancels)" if title.startswith(("Opening", "Writing", "Copying")) else title and f"{title}…"
+            f"{title}… (Esc cancels)"
+            if title.startswith(("Opening", "Writing", "Copying"))
+            else title and f"{title}…"
         )
         self._work.setVisible(bool(title))
 

@@ -10,7 +10,7 @@ from relpos_viewer.app.frames import FrameMaker, FrameRequest, Viewport
 from relpos_viewer.app.runner import Cancel, Cancelled
 from relpos_viewer.core import measures
 from relpos_viewer.core.attention import attend, attention
-from relpos_viewer.core.encodings import FAMILIES
+from relpos_viewer.core.encodings import FAMILIES, encoding
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import LARGEST
 from relpos_viewer.core.masks import parse_mask
@@ -321,3 +321,55 @@ def test_while_only_the_edit_changes_the_content_is_the_same_picture(n: int) -> 
             again.tiles["content"].codes, frame(other).tiles["content"].codes, str(changed)
         )
     maker.close()
+
+
+def test_a_refresh_measures_the_drift_of_many_edits_and_changes_no_picture() -> None:
+    source = TextSource(" ".join(f"w{place % 11}" for place in range(420)), heads=2, dim=8)
+    doc, maker, rng = document(source=source), FrameMaker(), np.random.default_rng(4)
+    for _ in range(30):
+        values = np.zeros((2, 839), np.float32)
+        values[0, 300:340] = rng.normal(size=40) * 8
+        edited = replace(doc, edit=EditCurve(values))
+        before = frame(edited, maker=maker)
+    assert before.drift is None
+    field = before.field
+    found = frame(edited, maker=maker, stages=(), detail=False, refresh=True)
+    assert found.tiles == {}
+    assert found.drift is not None
+    assert 0 <= found.drift < 1e-4
+    after = frame(edited, maker=maker)
+    for stage, tile in before.tiles.items():
+        assert abs(after.tiles[stage].codes.astype(int) - tile.codes).max() <= 1, stage
+    np.testing.assert_allclose(after.field.row(400).weight, field.row(400).weight, rtol=1e-4, atol=1e-9)
+    maker.close()
+
+
+@pytest.mark.parametrize("looks", (1, 2, 3))
+def test_a_refresh_that_is_given_up_leaves_the_sums_as_they_were(looks: int) -> None:
+    class Impatient(Cancel):
+        """Gives up at its n-th look."""
+
+        left = looks
+
+        def check(self) -> None:
+            self.left -= 1
+            if self.left == 0:
+                raise Cancelled
+
+    n = 2100  # more cells than are summed at once, so it shows whether the sums are still there
+    source = TextSource(" ".join(f"w{place % 11}" for place in range(n)), heads=1, dim=4)
+    pictures = head_pictures.head_pictures(
+        inputs_for(source),
+        encoding("alibi", heads=1),
+        scale=None,
+        mask=parse_mask("causal"),
+        head=0,
+        display=(40, 40),
+    )
+    whole = (0, n), (0, n)
+    pictures.prepare(Cancel())
+    assert pictures.comes_at_once(*whole)
+    with pytest.raises(Cancelled):
+        pictures.refresh(Impatient())
+    assert pictures.comes_at_once(*whole)
+    pictures.close()

@@ -903,3 +903,21 @@ def test_under_a_moving_hand_the_last_numbers_of_the_row_are_those_of_the_last_p
     window.curve.cancel_gesture()
     settle(window, qtbot)
     assert "your edit" not in window.inspector.as_text()
+
+
+def test_a_long_sequence_is_summed_anew_once_a_hand_has_rested(
+    open_window: Callable[..., MainWindow], qtbot: QtBot
+) -> None:
+    text = TextSource(" ".join(f"w{place % 9}" for place in range(400)), heads=1, dim=8)
+    window = open_window(replace(START, source=text))
+    settle(window, qtbot)
+    drag_curve(window, -30, 40)
+    settle(window, qtbot)
+    frame = window.frame
+    state = window.status.findChild(QLabel, "statusLeft")
+    qtbot.waitUntil(lambda: "drift" in state.toolTip(), timeout=10_000)
+    assert window.frame is frame  # the picture stays
+    drag_curve(window, -30, 40, release=False)
+    assert state.toolTip() == ""  # it is of a picture that is gone
+    window.curve.cancel_gesture()
+    settle(window, qtbot)
