@@ -17,7 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 
-from relpos_viewer.export.fonts import Fonts
+from relpos_viewer.export.fonts import BASE, Fonts
 
 RC = {
     "font.sans-serif": ["DejaVu Sans"],
@@ -60,9 +60,9 @@ class Ruler:
 
     def font(self, size: float, weight: str = "normal") -> FontProperties:
         """The font for text `size` pixels high (em, not capitals)."""
-        return FontProperties(
-            family=[*self.fonts.families, "sans-serif"], size=size * 72 / self.dpi, weight=weight
-        )
+        # Only the names of panels are bold; of a fallback font without a bold cut matplotlib would warn.
+        families = self.fonts.families if weight == "normal" else [BASE]
+        return FontProperties(family=[*families, "sans-serif"], size=size * 72 / self.dpi, weight=weight)
 
     def width(self, text: str, size: float, weight: str = "normal") -> float:
         """How wide `text` will be, in pixels."""
