@@ -108,6 +108,18 @@ class HeadTerms:
         """Whether the own term is a function of the offset alone."""
         return self.curve is not None and self.inputs.bias is None
 
+    @property
+    def products(self) -> tuple[Tensor, Tensor, Tensor | None] | None:
+        """What content + own term is the product of: [query, d] last query first, [key, d], and a curve to be added.
+
+        None where it is more than a product and a curve.
+        """
+        if self.inputs.bias is not None or self.q is None or self.k is None:
+            return None
+        if self.turned is not None:
+            return *self.turned, None
+        return None if self.curve is None else (self.q, self.k, self.curve)
+
     def content(self, rows: Span, cols: Span, out: Tensor) -> Tensor:
         """Write the content of a block into `out` [rows turned round, cols] and return it."""
         if self.q is None:

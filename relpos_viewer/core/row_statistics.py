@@ -19,6 +19,7 @@ from relpos_viewer.core.bins import reduce_columns, reduce_rows
 from relpos_viewer.core.crew import CancelLike, Crew
 from relpos_viewer.core.exponentials import exp_
 from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on, laid_on, line_on
+from relpos_viewer.core.ladders import Rungs, has_ladders, ladder, sum_rungs
 from relpos_viewer.core.visibility import Visibility
 
 # A block of 128 × 2,048 float32 scores is 1 MB and stays in the nearest large cache of a core. With smaller ones the
@@ -170,9 +171,28 @@ class Scan:
             cancel: asked between blocks.
         """
 
+        rungs: list[tuple[Rungs, list[Band]]] = []
+        singles: dict[Span, list[tuple[Span, list[Band]]]] = {}
+        n, bins = self.terms.n_query, len(self.edges) - 1
+        # Rows that are not a number are marked one by one.
+        laddered = self.extents and not bool(stats.broken.any())
+        laddered = laddered and has_ladders(self.terms, self.visibility, self.edges, ROWS)
+        for run in runs:
+            inside = [band for band in bands if run[0] <= band.offsets[0] < run[1]]
+            many, single = [], parts(n, band_rows(self.terms.n_key / bins))
+            if laddered:
+                many, single = ladder(self.terms, self.edges, run, ROWS)
+            rungs += [(each, inside) for each in many]
+            for rows in single:
+                singles.setdefault(rows, []).append((run, inside))
+        failed: list[tuple[Rungs, list[Band]]] = []
+
+        def climb(item: tuple[Rungs, list[Band]]) -> None:
+            if not sum_rungs(self.terms, self.visibility, self.crew, stats, item[0], curve, item[1], RISE):
+                failed.append(item)
+
         def job(rows: Span) -> None:
-            for run in runs:
-                inside = [band for band in bands if run[0] <= band.offsets[0] < run[1]]
+            for run, inside in singles[rows]:
                 self._along(stats, rows, run, curve, inside)
 
         def total(rows: Span) -> None:
@@ -181,9 +201,12 @@ class Scan:
         def again(rows: Span) -> None:
             self._rows(stats, rows, curve, None)
 
-        self.crew.run(
-            job, parts(self.terms.n_query, band_rows(self.terms.n_key / (len(self.edges) - 1))), cancel
-        )
+        self.crew.run(climb, rungs, cancel)
+        for each, inside in failed:
+            for rows in each.blocks():
+                singles.setdefault(rows, []).append((each.run, inside))
+        # All runs that cross a row share its shift: one worker at a time.
+        self.crew.run(job, sorted(singles), cancel)
         self.crew.run(total, parts(self.terms.n_query, 1024), cancel)
         # Where the row's maximum has gone, what is left is summed again relative to its own.
         faint = (stats.rest < FAINT).nonzero()[:, 0]  # [row]

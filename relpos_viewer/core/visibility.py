@@ -76,6 +76,11 @@ class Visibility:
             asked.append(_array(inputs.visible, head))
         return cls(first, stop, n_key, _all_of(asked))
 
+    @property
+    def by_runs(self) -> bool:
+        """Whether `first` and `stop` say all."""
+        return self._cells is None
+
     def span(self, rows: Span) -> Span:
         """Return the run of keys outside of which a block of rows sees nothing; (0, 0) when it sees nothing."""
         first, stop = self.first[rows[0] : rows[1]], self.stop[rows[0] : rows[1]]

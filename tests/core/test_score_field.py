@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relpos_viewer.core import live_weights, score_cells, score_field, score_samples
+from relpos_viewer.core import live_weights, row_statistics, score_cells, score_field, score_samples
 from relpos_viewer.core.attention import Attention, attention
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.errors import ViewerError
@@ -242,6 +242,46 @@ def test_500_random_edits_leave_no_drift(mask, held, monkeypatch):
     )
     assert field.refresh() < 1e-5
     assert field.refresh() < 1e-6
+
+
+@pytest.mark.parametrize(
+    # Pixel columns of 8, 256 and 32 keys: blocks of 128 rows repeat along a diagonal.
+    ("name", "mask", "n_query", "bins"),
+    [
+        ("alibi", "causal", 768, 96),
+        ("curve", "none", 768, 3),
+        ("rope", "window:300", 768, 96),
+        ("rope", "prefix:150", 640, 24),
+        ("curve", "documents:500,268", 768, 24),
+        ("alibi", "causal", 640, 3),
+    ],
+)
+def test_diagonals_are_taken_hold_of_block_by_block_along_them(
+    name, mask, n_query, bins, holding, monkeypatch
+):
+    n = 768
+    q, k = layer(31, n_query, n, heads=1)
+    own = family(name, n, 1)
+    field = ScoreField(q, k, encoding=own, mask=mask, display=(12, bins), device="cpu")
+    field.prepare()
+    taken = []
+    climb = row_statistics.sum_rungs
+    monkeypatch.setattr(
+        row_statistics, "sum_rungs", lambda *given: taken.append(given[4].count) or climb(*given)
+    )
+    monkeypatch.setattr(Scan, "everything", None)
+    view = ((0, n_query), (0, n), (12, bins))
+    rng = np.random.default_rng(n_query)
+    for first in (-200, -30, -90, -260):
+        # Raised bands leave the smallest score outside of them, lowered ones the largest.
+        field.edit(0, np.arange(first, first + 40), rng.uniform(0, 9, 40) * (1 if bins < 96 else -1))
+        exact = attention(q.astype(float), k.astype(float), encoding=own, mask=mask, edit=field.curve())
+        check(field, exact, view, ["weights"], ["mean", "max"], [0])
+        cells = exact.scores[0][exact.visible[0]]
+        assert field.extent("scores") == pytest.approx((float(cells.min()), float(cells.max())), abs=1e-5)
+        log = exact.scores[0].masked_fill(~exact.visible[0], -INF).logsumexp(-1)
+        np.testing.assert_allclose(field.log_normalisers(), log, atol=1e-5, rtol=0)
+    assert sum(taken) > 8
 
 
 def test_a_dominant_diagonal_goes_up_and_down_without_a_pass_over_all_cells(holding, monkeypatch):
