@@ -32,7 +32,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from relpos_viewer.core.attention import attention
 from relpos_viewer.core.crew import Crew
-from relpos_viewer.core.encodings import encoding
+from relpos_viewer.core.encodings import FAMILIES, encoding
 from relpos_viewer.core.field_cost import free_memory, gigabytes
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.core.pooling import pool
@@ -225,9 +225,18 @@ def exactness(device: torch.device, n: int, edits: int) -> dict[str, Any]:
     worst_weight = worst_log = 0.0
     array = rng.random((n, n)) < 0.5
     view = ((0, n), (0, n), (n, n))
-    for name in ("none", "curve", "t5", "alibi", "rope", "absolute"):
+    for name in FAMILIES:
         family = encoding(name, table=table) if name == "curve" else encoding(name)
-        for mask in ("none", "causal", "window:300", "prefix:100", f"documents:{n - n // 3},{n // 3}", array):
+        for mask in (
+            "none",
+            "causal",
+            "window:300",
+            "prefix:100",
+            "padding:99",
+            "left-padding:99",
+            f"documents:{n - n // 3},{n // 3}",
+            array,
+        ):
             exact = attention(q.double(), k.double(), encoding=family, mask=mask)
             field = ScoreField(q, k, encoding=family, mask=mask, device=device)
             weights = field.tile("weights", *view)[0]
@@ -351,6 +360,12 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="short sequences and few edits")
     parser.add_argument("--json", type=Path, help="write the results here too")
     parser.add_argument(
+        "--readme",
+        type=Path,
+        metavar="JSON",
+        help="write README.md's figures from such results, without measuring",
+    )
+    parser.add_argument(
         "--window", type=int, nargs="+", metavar="N", help="measure the window alone, N tokens"
     )
     parser.add_argument("--one", nargs=2, metavar=("N", "MASK"), help=argparse.SUPPRESS)
@@ -358,6 +373,9 @@ def main() -> None:
     parser.add_argument("--exact", type=int, nargs=2, metavar=("N", "EDITS"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     device = torch.device(options.device)
+    if options.readme:
+        write_readme(json.loads(options.readme.read_text(encoding="utf-8")))
+        return
     if options.one:
         print(json.dumps(one_size(int(options.one[0]), options.one[1], device, options.quick)))
         return
@@ -400,20 +418,69 @@ def main() -> None:
         for what in ("first_s", "edit_s", "travel_s", "take_hold_s")
         for mask in options.masks
     }
+    drags, not_drawn = ([], []) if options.quick else under_hands([529, 1024])
+    failed += not_drawn
     report = {
         "machine": machine,
         "float32": "TF32 on" if torch.backends.cuda.matmul.allow_tf32 else "TF32 off",
         "results": results,
         "exactness": exact,
         "log_log_slopes": growth,
+        "window": drags,
         "not_run": failed,
     }
     print(f"{report['machine']}, {report['float32']}\n\n{table(results)}\n")
     print("exactness:", json.dumps(exact))
     print("log-log slopes:", json.dumps(growth))
+    print(window_table(drags))
     print(*failed, sep="\n")
     if options.json:
         options.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+
+def write_readme(report: dict[str, Any]) -> None:
+    """Put the ratios of a whole run between the marks of README.md's section on performance."""
+    rows = [
+        (
+            "n",
+            "mask",
+            "first picture ÷ bare arithmetic",
+            "edit of 64 offsets",
+            "× faster than the plain way",
+            "memory",
+        ),
+        ("---",) * 6,
+    ]
+    for each in report["results"]:
+        plain = each["straightforward_s"]
+        faster = f"{plain / each['edit_s']:.0f}" if isinstance(plain, float) else "does not fit in memory"
+        rows.append(
+            (
+                f"{each['n']:,}",
+                each["mask"],
+                f"{each['first_per_floor']:.2f} ({seconds(each['first_s'])})",
+                seconds(each["edit_s"]),
+                faster,
+                gigabytes(each["memory"]),
+            )
+        )
+    exact = report["exactness"]
+    text = "\n".join(
+        [
+            *(f"| {' | '.join(row)} |" for row in rows),
+            "",
+            f"Measured by `scripts/bench.py` on {report['machine']}, float32, d = 64, ALiBi. Against float64, over "
+            f"every family and mask at n = {exact['n']:,}: weights within {exact['weights_off']:.1e}, log-normalisers "
+            f"within {exact['log_normaliser_off']:.1e}; after {exact['edits']:,} random edits within "
+            f"{exact['weights_off_after_edits']:.1e}.",
+        ]
+    )
+    readme = Path(__file__).resolve().parent.parent / "README.md"
+    before, mark, rest = readme.read_text(encoding="utf-8").partition("<!-- performance -->\n")
+    _, end, after = rest.partition("<!-- end of performance -->")
+    if not mark or not end:
+        raise SystemExit("README.md has no marks for performance")
+    readme.write_text(f"{before}{mark}\n{text}\n\n{end}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":
