@@ -17,9 +17,10 @@ from torch import Tensor
 
 from relpos_viewer.core.bins import reduce_rows
 from relpos_viewer.core.crew import CancelLike, Silent
+from relpos_viewer.core.exponentials import exp_
 from relpos_viewer.core.head_terms import Span
 from relpos_viewer.core.pooling import block_edges
-from relpos_viewer.core.row_statistics import Band, RowStatistics, Scan, band_rows, parts
+from relpos_viewer.core.row_statistics import RISE, ROWS, Band, RowStatistics, Scan, band_rows, parts
 
 # Most diagonals held at once, and most bytes for them; there is always room for a brush of 64.
 HELD, HELD_BYTES, BRUSH = 192, 64 << 20, 64
@@ -75,6 +76,7 @@ class _Held:
         self.band = band
         self.exponentials = torch.empty_like(band.scores)
         self.top, self.total = (torch.empty_like(band.scores[:, 0]) for _ in range(2))
+        self.ends: tuple[Tensor, Tensor] | None = None  # see `LiveWeights._band_ends`
         self._shown: Tensor | None = None
         self.runs: dict[str, Tensor] = {}
         n_query, width, bins = len(self.top), band.scores.shape[1], len(cols) - 1
@@ -109,12 +111,18 @@ class _Held:
         part = slice(*rows)
         cells = torch.add(self.band.scores[part], edit, out=self.exponentials[part])  # [rows, offset]
         top = self.top[part] = cells.amax(1)
-        cells.sub_(top.nan_to_num(0.0, 0.0, 0.0)[:, None]).exp_()
+        exp_(cells.sub_(top.nan_to_num(0.0, 0.0, 0.0)[:, None]))
         torch.sum(cells, 1, out=self.total[part])
 
     def shown(self, edit: Tensor) -> None:
         """Take down that the exponentials of all rows are those of `edit`."""
         self._shown, self.runs = edit.clone(), {}
+
+    @property
+    def edit(self) -> Tensor:
+        """The edit that is shown, [offset]."""
+        assert self._shown is not None
+        return self._shown
 
     def seeing(self) -> Tensor:
         """Return which runs hold a visible cell, bool [run]."""
@@ -211,7 +219,7 @@ class LiveWeights:
         assert self.stats is not None
         stats, norm = self.stats, self.normaliser
         if self._top is None:
-            self._top = stats.peaks.amax(1)  # [query]
+            self._top = self._rest_tops(stats)
         top = self._top
         if without_first_key:
             top = self._first_bin_without_first_key()
@@ -232,6 +240,16 @@ class LiveWeights:
         weights = weights[weights.isfinite()]
         return float(weights.amax()) if weights.numel() else 0.0
 
+    def _rest_tops(self, stats: RowStatistics) -> Tensor:
+        """Return the largest score of each row outside the bands, [query]."""
+        tops = torch.empty_like(stats.shift)
+
+        def job(rows: Span) -> None:
+            torch.amax(stats.peaks[slice(*rows)], 1, out=tops[slice(*rows)])
+
+        self.scan.crew.run(job, parts(len(tops), 1024))
+        return tops
+
     def score_ends(self) -> tuple[Tensor, Tensor]:
         """Return small tensors, whose smallest and largest finite numbers are those of all visible scores."""
         assert self.stats is not None
@@ -239,10 +257,29 @@ class LiveWeights:
             self._ends = self.stats.low.amin().view(1), self.stats.high.amax().view(1)
         lows, highs = [self._ends[0]], [self._ends[1]]
         for held in self._held:
-            (low, high), edit = held.band.ends(), self._edit_of(held)
+            (low, high), edit = self._band_ends(held), self._edit_of(held)
             lows.append(low + edit)
             highs.append(high + edit)
         return torch.cat(lows), torch.cat(highs)
+
+    def _band_ends(self, held: _Held) -> tuple[Tensor, Tensor]:
+        """Return the smallest and largest finite score of each diagonal of a band, [offset]; ±inf where none."""
+        if held.ends is None:
+            scores = held.band.scores
+            rows = held.slices(1 << 18)
+            low = scores.new_empty(len(rows), scores.shape[1])  # [slice, offset]
+            high = torch.empty_like(low)
+
+            def job(place: int) -> None:
+                part = scores[slice(*rows[place])]  # [rows, offset]
+                torch.amin(part.nan_to_num(math.inf, math.inf, math.inf), 0, out=low[place])
+                torch.amax(part, 0, out=high[place])
+                if not bool((high[place] < math.inf).all()):
+                    torch.amax(part.nan_to_num(-math.inf, -math.inf, -math.inf), 0, out=high[place])
+
+            self.scan.crew.run(job, range(len(rows)))
+            held.ends = low.amin(0), high.amax(0)
+        return held.ends
 
     def _first_bin_without_first_key(self) -> Tensor:
         """Return the largest score of each row's first pixel, the first key apart and bands left out, [query]."""
@@ -266,16 +303,16 @@ class LiveWeights:
         runs = self._runs(fresh, self._held)
         room = max(BRUSH, min(HELD, HELD_BYTES // (terms.n_query * self.curve.element_size())))
         width = sum(b - a for a, b in runs)
-        released: list[Span] = []
+        released: list[_Held] = []
         kept = list(self._held)
         # The longest held go first; what is edited now stays held even where it was before.
         while kept and width + sum(b - a for a, b in (each.band.offsets for each in kept)) > room:
-            released.append(kept.pop(0).band.offsets)
+            released.append(kept.pop(0))
             runs = self._runs(offsets[~_held(offsets, kept)], kept)
             width = sum(b - a for a, b in runs)
         spare = room - width - sum(b - a for a, b in (each.band.offsets for each in kept))
         runs = [self._with_ahead(run, kept, min(AHEAD, spare // len(runs))) for run in runs]
-        touched = _union([*runs, *released])
+        touched = _union(runs)
         bin_width = terms.n_key / (len(self.cols) - 1)
         height = band_rows(bin_width)
         blocks = math.ceil(terms.n_query / height)
@@ -286,6 +323,12 @@ class LiveWeights:
         stats = self.stats
         assert stats is not None
         self.stats = None  # until all of it fits together again
+        if bool(stats.broken.any()):  # rows that are not a number are marked one by one
+            touched = _union([*runs, *(each.band.offsets for each in released)])
+        else:
+            for each in released:
+                self._give_back(stats, each)
+        del released
         self._held = kept  # the memory of the others is free for the new ones
         bands = []
         if width <= room:
@@ -297,6 +340,37 @@ class LiveWeights:
         self._held = [*kept, *(_Held(band, self.rows, self.cols, terms.start) for band in bands)]
         self.scan.touched(stats, touched, self._scanned_curve(), bands, cancel)
         self.stats, self._top, self._ends = stats, None, None
+
+    def _give_back(self, stats: RowStatistics, held: _Held) -> None:
+        """Add a band, under the edit that it shows, to the sums: terms ≥ 0, so nothing cancels."""
+        bins, device = len(self.cols) - 1, held.top.device
+        risen = (held.top > stats.shift + RISE).nonzero()[:, 0]  # [row]
+        if len(risen):
+            stats.sums[risen] *= exp_(stats.shift[risen] - held.top[risen])[:, None]
+            stats.shift[risen] = held.top[risen]
+        factor = exp_(held.top - stats.shift)  # [query]
+        column = held.device_pixels % bins  # [run]
+
+        def job(rows: Span) -> None:
+            a, b = np.searchsorted(held.queries, rows)
+            part, queries, column_ = slice(*rows), held.device_queries[a:b], column[a:b]
+            starts = held.starts[a:b] - rows[0] * held.band.scores.shape[1]
+            total = np.add.reduceat(held.exponentials[part].cpu().numpy().reshape(-1), starts)  # [run]
+            cells = (held.band.scores[part] + held.edit).cpu().numpy().reshape(-1)
+            high = np.maximum.reduceat(cells, starts)  # [run]
+            cells[cells == -math.inf] = math.inf  # no score
+            low = np.minimum.reduceat(cells, starts)  # [run]
+            total, high, low = (torch.from_numpy(each).to(device) for each in (total, high, low))
+            place = queries * bins + column_  # [run], each pixel of a row once
+            stats.sums.view(-1)[place] += total * factor[queries]
+            stats.peaks.view(-1)[place] = torch.maximum(stats.peaks.view(-1)[place], high)
+            beside = (queries // ROWS) * bins + column_  # [run]
+            stats.low.view(-1).scatter_reduce_(0, beside, low, "amin")
+            stats.high.view(-1).scatter_reduce_(0, beside, high, "amax")
+
+        # Whole blocks of rows, which have their ends together.
+        height = ROWS * max((1 << 18) // (ROWS * held.band.scores.shape[1]), 1)
+        self.scan.crew.run(job, parts(self.scan.terms.n_query, height))
 
     @staticmethod
     def _runs(offsets: np.ndarray, kept: list[_Held]) -> list[Span]:
@@ -419,7 +493,7 @@ class LiveWeights:
                 pixels[y : y + len(edges) - 1, stop:] = -math.inf
 
         self.scan.crew.run(job, self._groups())
-        return pixels.exp_()
+        return exp_(pixels)
 
     def _groups(self) -> list[Span]:
         """Return runs of pixel rows, each about 4 MB of sums."""

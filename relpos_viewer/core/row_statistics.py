@@ -50,18 +50,6 @@ class Band:
 
     offsets: Span
     scores: Tensor
-    _ends: tuple[Tensor, Tensor] | None = None
-
-    def ends(self) -> tuple[Tensor, Tensor]:
-        """Return the smallest and largest finite score of each diagonal, [offset]; ±inf where there is none."""
-        if self._ends is None:
-            low, high = self.scores.amin(0), self.scores.amax(0)
-            if not bool((low.isfinite() & high.isfinite()).all()):
-                odd = ~self.scores.isfinite()
-                low = self.scores.masked_fill(odd, math.inf).amin(0)
-                high = self.scores.masked_fill(odd, -math.inf).amax(0)
-            self._ends = low, high
-        return self._ends
 
 
 @dataclass(eq=False)
