@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import torch
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.live_weights import HELD_BYTES
+from relpos_viewer.core.live_weights import BRUSH, HELD, HELD_BYTES
 
 # Code of kernels, thread stacks, blocks of the workers, and pictures in float64.
-FIXED = 96 << 20
+FIXED = 112 << 20
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,12 @@ def estimate(
     bins = min(display[1], n_key)
     sums = 2 * n_query * bins * item  # sums and peaks of every row
     factors = 2 * (n_query + n_key) * head_dim * item  # as given, and turned round
-    bands = 3 * max(
-        HELD_BYTES, 64 * n_query * item
-    )  # scores, exponentials, and one copy on the way to pixels
+    # Scores and exponentials of what is held, and four int64 for each run of cells in one pixel column.
+    held = max(BRUSH * n_query * item, min(HELD_BYTES, HELD * n_query * item))
+    held = min(held, n_query * n_key * item)
+    tables = 4 * 8 * n_query * (held // (n_query * item) * bins // n_key + 2 * HELD // BRUSH)
     curves = 12 * (2 * n_key - 1) * item
-    return FieldCost(
-        sums + factors + min(bands, 3 * n_query * n_key * item) + curves + FIXED, n_query * n_key
-    )
+    return FieldCost(sums + factors + 2 * held + tables + curves + FIXED, n_query * n_key)
 
 
 def check_memory(cost: FieldCost, device: torch.device) -> None:

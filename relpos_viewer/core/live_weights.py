@@ -325,10 +325,9 @@ class LiveWeights:
         self.stats = None  # until all of it fits together again
         if bool(stats.broken.any()):  # rows that are not a number are marked one by one
             touched = _union([*runs, *(each.band.offsets for each in released)])
-        else:
-            for each in released:
-                self._give_back(stats, each)
-        del released
+            released.clear()
+        while released:  # one by one, so that the memory of each is free for the next
+            self._give_back(stats, released.pop())
         self._held = kept  # the memory of the others is free for the new ones
         bands = []
         if width <= room:

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relpos_viewer.core import live_weights, row_statistics, score_cells, score_field, score_samples
+from relpos_viewer.core import crew, live_weights, row_statistics, score_cells, score_field, score_samples
 from relpos_viewer.core.attention import Attention, attention
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.errors import ViewerError
@@ -494,7 +494,8 @@ def test_a_pass_says_how_far_it_is():
 
 
 @pytest.mark.parametrize("checks", [0, 1])
-def test_a_pass_or_edit_that_is_stopped_leaves_the_next_picture_exact(checks, holding):
+def test_a_pass_or_edit_that_is_stopped_leaves_the_next_picture_exact(checks, holding, monkeypatch):
+    monkeypatch.setattr(crew, "POLL_S", 1e-4)  # asked more than once in a few milliseconds
     n = 2500
     q, k = layer(15, n, n, heads=1)
     field = ScoreField(q, k, encoding="alibi", mask="causal", display=(50, 50), device="cpu")
@@ -564,7 +565,7 @@ def test_too_much_for_the_machine_is_a_sentence(monkeypatch):
     with pytest.raises(ViewerError) as refusal:
         ScoreField(q, q, encoding="none", mask="causal", device="cpu")
     assert str(refusal.value) == (
-        "this sequence needs 0.4 GB of memory and 0.1 GB are free; shorten it, or close other programs."
+        "this sequence needs 0.2 GB of memory and 0.1 GB are free; shorten it, or close other programs."
     )
 
 
