@@ -105,6 +105,17 @@ class EncodingSpec(FrozenStruct, frozen=True, eq=False):
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "parameters", frozen_mapping(self.parameters))
 
+    @classmethod
+    def of(cls, encoding: Any) -> EncodingSpec:
+        """The spec of a `core.encodings.Encoding`: its parameters that differ from the family's defaults."""
+        defaults = {parameter.name: parameter.default for parameter in encoding.parameters}
+        changed = {}
+        for name, value in encoding.values.items():
+            if value is None or (not hasattr(value, "cpu") and value == defaults[name]):
+                continue
+            changed[name] = value.cpu().numpy() if hasattr(value, "cpu") else value
+        return cls(encoding.name, changed)
+
     def build(self) -> Any:
         """The `core.encodings.Encoding`. Raises ViewerError for an unknown name or bad parameter."""
         # torch behind it takes most of a second to import; a document must not need it to exist.

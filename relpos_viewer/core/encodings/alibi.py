@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Encoding, Parameter
+from relpos_viewer.core.encodings.base import (
+    Convention,
+    Encoding,
+    Handle,
+    Knob,
+    Parameter,
+    Variant,
+    check_table,
+    literal,
+)
+from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.offsets import offsets
 
 
@@ -21,6 +33,15 @@ class Alibi(Encoding):
     paper = "Press et al. 2021, arXiv 2108.12409"
     summary = "A penalty that grows linearly with distance, with a fixed slope for each head."
     toeplitz = True
+    sign = (
+        "m·δ with δ = key − query ≤ 0, so that far keys lose; BLOOM adds m·(key position), which differs by a "
+        "constant in each row."
+    )
+    scaling = (
+        "BLOOM and MPT scale content alone; Falcon-RW scales the bias by 1/√d too, and rounds it to bfloat16."
+    )
+    linear = True
+    head_axes: ClassVar = {"slopes": 0}
     parameters = (
         Parameter(
             "rule",
@@ -36,17 +57,79 @@ class Alibi(Encoding):
             "causal: m·δ, for decoders; symmetric: −m·|δ|, for encoders.",
             choices=("causal", "symmetric"),
         ),
+        Parameter(
+            "slopes", "table", None, "Slope of each head [head], at or above 0; by the rule when empty."
+        ),
     )
 
     rule: str = "interleaved"
     form: str = "causal"
+    slopes: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the slopes."""
+        if self.slopes is not None:
+            check_table(self.slopes, "alibi slopes", "[head]", 1)
+            if not bool((self.slopes >= 0).all()) or not bool(self.slopes.isfinite().all()):
+                raise ViewerError("alibi slopes must lie at or above 0.")
+
+    def slope_of_each(self) -> Tensor:
+        """Return the slope of every head, float64 [head]."""
+        if self.slopes is not None:
+            return self.slopes.double().expand(self.heads or self.slopes.shape[0])
+        return torch.tensor(alibi_slopes(self.heads or 1, self.rule), dtype=torch.float64)
 
     def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the lines [head, 2n−1]."""
         delta = offsets(n).double()  # [2n−1]
         distance = delta if self.form == "causal" else -delta.abs()  # [2n−1]
-        slopes = torch.tensor(alibi_slopes(self.heads or 1, self.rule), dtype=torch.float64)  # [head]
-        return (slopes[:, None] * distance).to(dtype)  # [head, 2n−1]
+        return (self.slope_of_each()[:, None] * distance).to(dtype)  # [head, 2n−1]
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return the handle of the slope, half way down the line."""
+        far = max(n // 2, 1)
+        slope = float(self.slope_of_each()[head])
+        return (Handle("slope", -far, -slope * far, None, "value", f"Slope {slope:.4g} of head {head}"),)
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with the slope of the line through the pointer."""
+        return self.with_knobs(head, np.array([max(value / handle.offset, 0.0)]))
+
+    def knobs(self, head: int) -> tuple[Knob, ...]:
+        """Return the slope."""
+        return (Knob("slope", 0.0, np.inf, (1e-3, 1.0), log=True),)
+
+    def knob_values(self, head: int) -> np.ndarray:
+        """Return the head's slope, float64 [1]."""
+        return self.slope_of_each()[head : head + 1].numpy().copy()
+
+    def with_knobs(self, head: int, values: np.ndarray) -> Self:
+        """Return the encoding with the head's slope replaced."""
+        slopes = self.slope_of_each().clone()  # [head]
+        slopes[head] = float(values[0])
+        return replace(self, slopes=slopes)
+
+    def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
+        """Return the slope of each head."""
+        rows = tuple((str(h), f"{slope:.6g}") for h, slope in enumerate(self.slope_of_each().tolist()))
+        return (Convention("Slopes", "", ("head", "slope"), rows),)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the other rule of slopes, which differs when the head count is no power of two."""
+        other = "uniform" if self.rule == "interleaved" else "interleaved"
+        help = "2^(−8h/H) for every H, where models interleave the slopes of two powers of two."
+        return (Variant(f"{other} slopes", help, replace(self, rule=other, slopes=None)),)
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the lines."""
+        distance = "offset" if self.form == "causal" else "-offset.abs()"
+        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
+    slopes = {literal(self.slope_of_each())}  # [head]
+    offset = offsets(n_query, n_key)  # [query, key]
+    return slopes[:, None, None] * {distance}  # [head, query, key]
+"""
 
 
 def alibi_slopes(heads: int, rule: str) -> list[float]:

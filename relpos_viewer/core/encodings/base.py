@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -90,12 +91,84 @@ class Parameter:
         return word
 
 
+@dataclass(frozen=True)
+class Handle:
+    """A native handle: a point of the curve editor that moves parameters of the family, never the edit.
+
+    Attributes:
+        name: stable among the handles of one head: "slope", "bucket 5", "kernel 2".
+        offset: δ where it stands; may lie between offsets.
+        value: its height, score units.
+        span: first and last offset that move with it; None when the whole curve does.
+        moves: in which directions it can be dragged.
+        help: which parameter moves, for the status line.
+    """
+
+    name: str
+    offset: float
+    value: float
+    span: Span | None
+    moves: Literal["value", "offset", "both"]
+    help: str
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One real number of a head's curve, as a fit sees it.
+
+    Attributes:
+        name: for tables: "slope", "a", "bucket 5".
+        low, high: where it may lie.
+        starts: range from which a fit draws its starting points.
+        log: whether those are drawn, and steps taken, on a logarithmic scale (low > 0 then).
+    """
+
+    name: str
+    low: float
+    high: float
+    starts: tuple[float, float]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Convention:
+    """One fact about how a family is computed: a sentence, or a table.
+
+    Attributes:
+        title: "Offset sign", "Slopes", "Frequencies".
+        text: the sentence, or what stands above the table.
+        columns: heads of the table's columns.
+        rows: its cells. A table whose first column is "δ" has one row for each offset or run of offsets ("8…11").
+    """
+
+    title: str
+    text: str = ""
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """The same family read by another convention that is found in code, to see what goes wrong."""
+
+    name: str
+    help: str
+    encoding: Encoding
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Encoding:
     """A position encoding with its parameters, ready to give its term for any inputs.
 
-    A family is a frozen dataclass whose fields are its parameters and `heads`. It overrides `curve` when it is
-    Toeplitz (its term depends on the offset alone), otherwise `positional`.
+    A family is a frozen dataclass whose fields are its parameters, `heads` and `first_head`. It overrides `curve`
+    when it is Toeplitz (its term depends on the offset alone), otherwise `positional`.
+
+    Attributes of the class:
+        sign: how papers or common code index the offset, and how it is converted to δ = key − query.
+        scaling: which factor stands on content, bias and anything else.
+        head_axes: tables with an axis of heads, and which axis it is; None in a table stands for an illustration.
+        linear: whether the curve is a linear function of the knobs, so that a fit has one exact answer.
+        own_constant: whether the knobs can already add a constant to the whole curve.
     """
 
     name: ClassVar[str]
@@ -103,10 +176,17 @@ class Encoding:
     paper: ClassVar[str]
     summary: ClassVar[str]
     toeplitz: ClassVar[bool]
+    sign: ClassVar[str] = "The term is a function of δ = key − query; the past is negative."
+    scaling: ClassVar[str] = "Content is scaled, the positional term is added as it is."
     parameters: ClassVar[tuple[Parameter, ...]] = ()
+    head_axes: ClassVar[Mapping[str, int]] = {}
+    linear: ClassVar[bool] = False
+    own_constant: ClassVar[bool] = False
 
     heads: int | None = None
     """Number of heads, or None until the inputs say it."""
+    first_head: int = 0
+    """Index of the first of these heads: illustrations differ by head, also where one head is taken alone."""
 
     def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor | None:
         """Return the bias at δ = −(n−1) … n−1 as [head, 2n−1] in score units; None where no single curve exists."""
@@ -154,6 +234,92 @@ class Encoding:
         """Return which offsets lie past what was drawn or trained, bool [2n−1]; None when there is no such limit."""
         return None
 
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return the native handles of a head's curve over n positions, by ascending offset.
+
+        Args:
+            head: index.
+            n: number of keys.
+            head_dim: width of a query where it is known.
+        """
+        return ()
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with one of its `handles` moved to (offset, value), as near as its domain allows."""
+        raise NotImplementedError(f"{self.name} has no handle {handle.name}")
+
+    def knobs(self, head: int) -> tuple[Knob, ...]:
+        """Return the numbers that shape a head's curve; none when it cannot be fitted."""
+        return ()
+
+    def knob_values(self, head: int) -> np.ndarray:
+        """Return the present numbers, float64 [knob]."""
+        return np.empty(0)
+
+    def with_knobs(self, head: int, values: np.ndarray) -> Self:
+        """Return the encoding with a head's numbers replaced, float64 [knob]."""
+        return self
+
+    def fit_curve(self, n: int, head: int) -> Tensor | None:
+        """Return the part of a head's term that is a function of δ alone, float64 [2n−1]; None without one."""
+        curve = self.curve(n, torch.float64)  # [head, 2n−1]
+        return None if curve is None else curve[head]
+
+    def fitted(self, head: int, target: np.ndarray) -> Self | None:
+        """Return the encoding whose curve is nearest to `target`, where a family needs no search; else None.
+
+        Args:
+            head: index.
+            target: float64 [2n−1], NaN where nothing is wanted.
+        """
+        return None
+
+    def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
+        """Return the family's own tables (buckets, slopes, frequencies) for n positions."""
+        return ()
+
+    def conventions(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
+        """Return everything that two implementations could do differently."""
+        return (
+            Convention("Offset sign", self.sign),
+            Convention("Scales", self.scaling),
+            *self.tables(n, head_dim),
+        )
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return what this encoding becomes under conventions that are mixed up in practice."""
+        return ()
+
+    def trained_length(self) -> int | None:
+        """Return the length beyond which the family was not trained or changes its rule; None without one."""
+        return None
+
+    def plane(self, head: int, n: int) -> Tensor | None:
+        """Return a two-dimensional family's bias [2h−1, 2w−1] by (key − query) row and column; None for others."""
+        return None
+
+    def with_plane(self, head: int, plane: Tensor, n: int) -> Self:
+        """Return the encoding with a head's `plane` replaced.
+
+        Raises:
+            ViewerError: for values that the family cannot take.
+        """
+        raise NotImplementedError(f"{self.name} has no plane")
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return Python source of `bias(n_query, n_key, q=None, k=None, scale=None)`, see `export.code`.
+
+        The source may use math, torch and `offsets(n_query, n_key)`, which gives δ as int64 [query, key]; they are
+        defined above it. It returns the positional term in score units, [head, query, key]; q and k are
+        [head, n, d]. `literal` writes numbers and tables.
+
+        Raises:
+            ViewerError: when the family cannot be written down.
+        """
+        raise ViewerError(f"{self.title} cannot be written as code yet.")
+
     def with_heads(self, heads: int) -> Self:
         """Return the same encoding for `heads` heads.
 
@@ -162,25 +328,28 @@ class Encoding:
         """
         if self.heads == heads:
             return self
-        table = self._head_table()
-        if table is not None and table not in (1, heads):
-            raise ViewerError(
-                f"the {self.name} table holds {table} heads, the queries {heads}; they must agree."
-            )
+        for name, axis in self.head_axes.items():
+            table = getattr(self, name)
+            if table is not None and table.shape[axis] not in (1, heads):
+                raise ViewerError(
+                    f"the {self.name} {name} holds {table.shape[axis]} heads, the queries {heads}; they must agree."
+                )
         return replace(self, heads=heads)
 
     def for_one_head(self, head: int) -> Self:
-        """Return the encoding of head `head` alone; families whose parameters differ by head override it."""
-        return replace(self, heads=1)
-
-    def _head_table(self) -> int | None:
-        """Return the number of heads that a table of this family fixes, None when none does."""
-        return None
+        """Return the encoding of head `head` alone: each table keeps one head."""
+        taken = {}
+        for name, axis in self.head_axes.items():
+            table = getattr(self, name)
+            if table is not None and table.shape[axis] > 1:
+                taken[name] = table.narrow(axis, head, 1)
+        return replace(self, heads=1, first_head=self.first_head + head, **taken)
 
     @property
     def values(self) -> dict[str, Any]:
-        """The parameters by name, without `heads`."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name != "heads"}
+        """The parameters by name, without `heads` and `first_head`."""
+        own = ("heads", "first_head")
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in own}
 
 
 def needs_queries(name: str, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
@@ -219,6 +388,15 @@ def read_parameters(family: type[Encoding], given: Mapping[str, Any]) -> dict[st
             hint = nearest(name, known) if known else "; it has none"
             raise ViewerError(f"{family.name} has no parameter “{name}”{hint}")
     return {name: known[name].read(value) for name, value in given.items()}
+
+
+def literal(table: Tensor | np.ndarray | float) -> str:
+    """Return numbers as Python source: a number, or a float64 tensor that holds a table's values."""
+    array = np.asarray(table)
+    # str gives the shortest digits that read back as the same float32.
+    numbers = np.array([float(str(value)) for value in array.ravel()], np.float64).reshape(array.shape)
+    text = re.sub(r"\b(nan|inf)\b", r"math.\1", str(numbers.tolist()))
+    return text if array.ndim == 0 else f"torch.tensor({text}, dtype=torch.float64)"
 
 
 def head_spread(heads: int) -> np.ndarray:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Encoding, Parameter, check_table
+from relpos_viewer.core.encodings.base import Encoding, Parameter, check_table, literal
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.offsets import offsets
 
@@ -21,6 +23,8 @@ class Curve(Encoding):
     paper = "general additive bias b(j − i)"
     summary = "A table with one bias per offset and head; start flat and draw."
     toeplitz = True
+    own_constant = True
+    head_axes: ClassVar = {"table": 0}
     parameters = (
         Parameter("table", "table", None, "Bias [head, 2n − 1] for δ = −(n − 1) … n − 1; flat when empty."),
         Parameter(
@@ -46,9 +50,6 @@ class Curve(Encoding):
             )
         object.__setattr__(self, "table", table)
 
-    def _head_table(self) -> int | None:
-        return None if self.table is None else self.table.shape[0]
-
     @property
     def reach(self) -> int:
         """The n the table was drawn for: it covers |δ| < reach; 0 without a table."""
@@ -73,3 +74,22 @@ class Curve(Encoding):
     def beyond(self, n: int) -> Tensor | None:
         """Return the offsets past the ends of the table, bool [2n−1]."""
         return None if self.table is None or n <= self.reach else offsets(n).abs() >= self.reach
+
+    def fitted(self, head: int, target: np.ndarray) -> Self:
+        """Return the curve that is the target itself; where nothing is wanted it stays as it is."""
+        n = (len(target) + 1) // 2
+        table = self.curve(n, torch.float64).expand(self.heads or 1, -1).clone()  # [head, 2n−1]
+        wanted = np.isfinite(target)
+        table[head, torch.from_numpy(wanted)] = torch.from_numpy(target[wanted])
+        return replace(self, table=table)
+
+    def trained_length(self) -> int | None:
+        """Return the n that the table was drawn for."""
+        return self.reach or None
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return a look-up in the curve over n_key positions."""
+        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
+    curve = {literal(self.curve(n_key))}  # [head, offset], δ = {1 - n_key} … {n_key - 1}
+    return curve[:, offsets(n_query, n_key) + {n_key - 1}]  # [head, query, key]
+"""

@@ -23,3 +23,9 @@ class NoEncoding(Encoding):
     def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return zeros [head, 2n−1]."""
         return torch.zeros(self.heads or 1, 2 * n - 1, dtype=dtype)
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return zeros."""
+        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
+    return torch.zeros({self.heads or 1}, n_query, n_key)  # [head, query, key]
+"""

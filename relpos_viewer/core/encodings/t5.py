@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import ClassVar, Self
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Encoding, Parameter, check_table, head_spread
+from relpos_viewer.core.encodings.base import (
+    Convention,
+    Encoding,
+    Handle,
+    Knob,
+    Parameter,
+    Span,
+    Variant,
+    check_table,
+    head_spread,
+    literal,
+)
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.offsets import offsets, t5_bucket
 
@@ -22,6 +36,11 @@ class T5(Encoding):
     paper = "Raffel et al. 2019, arXiv 1910.10683"
     summary = "Offsets share a learned bias by bucket: near ones each their own, far ones in growing groups."
     toeplitz = True
+    sign = "Indexed by δ = key − query (the paper's memory − query); the past is negative."
+    scaling = "T5 itself does not scale content (choose scale 1); MPNet scales it by 1/√d. The bias is added as it is."
+    linear = True
+    own_constant = True
+    head_axes: ClassVar = {"table": 1}
     parameters = (
         Parameter("num_buckets", "int", 32, "Number of buckets, both sides together.", 2, 4096),
         Parameter(
@@ -57,18 +76,103 @@ class T5(Encoding):
                     f"the t5 table holds {table.shape[0]} buckets, num_buckets says {self.num_buckets}."
                 )
 
-    def _head_table(self) -> int | None:
-        return None if self.table is None else self.table.shape[1]
-
     def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the table's rows by bucket, [head, 2n−1]."""
-        table = self.table if self.table is not None else self.illustration(self.heads or 1)  # [bucket, head]
-        table = table.to(dtype).expand(-1, self.heads or table.shape[1])  # [bucket, head]
-        return table[self.buckets(n)].T.contiguous()  # [head, 2n−1]
+        return self._full_table().to(dtype)[self.buckets(n)].T.contiguous()  # [head, 2n−1]
 
     def buckets(self, n: int) -> Tensor:
         """Return each offset's bucket, int64 [2n−1]."""
         return t5_bucket(offsets(n), self.num_buckets, self.max_distance, bidirectional=self.bidirectional)
+
+    def _full_table(self) -> Tensor:
+        """Return the table with a column for every head, [bucket, head]."""
+        table = self.table if self.table is not None else self.illustration(self.heads or 1)  # [bucket, head]
+        return table.expand(-1, self.heads or table.shape[1])  # [bucket, head]
+
+    def runs(self, n: int) -> list[tuple[int, Span]]:
+        """Return every run of offsets that share a bucket: (bucket, (first δ, last δ)), ascending."""
+        bucket = self.buckets(n).numpy()  # [2n−1]
+        edges = [0, *(np.flatnonzero(np.diff(bucket)) + 1), len(bucket)]
+        return [(int(bucket[a]), (int(a) - n + 1, int(b) - n)) for a, b in pairwise(edges)]
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return one handle a bucket, in the middle of its offsets."""
+        table = self._full_table()[:, head]  # [bucket]
+        return tuple(
+            Handle(
+                f"bucket {bucket}",
+                (low + high) / 2,
+                float(table[bucket]),
+                (low, high),
+                "value",
+                f"Bucket {bucket}: δ = {low}" + (f" … {high}" if high > low else ""),
+            )
+            for bucket, (low, high) in self.runs(n)
+        )
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with one number of the table replaced."""
+        values = self.knob_values(head)  # [bucket]
+        values[int(handle.name.removeprefix("bucket "))] = value
+        return self.with_knobs(head, values)
+
+    def knobs(self, head: int) -> tuple[Knob, ...]:
+        """Return one knob a bucket."""
+        return tuple(Knob(f"bucket {b}", -np.inf, np.inf, (-4.0, 4.0)) for b in range(self.num_buckets))
+
+    def knob_values(self, head: int) -> np.ndarray:
+        """Return the head's column of the table, float64 [bucket]."""
+        return self._full_table()[:, head].double().numpy().copy()
+
+    def with_knobs(self, head: int, values: np.ndarray) -> Self:
+        """Return the encoding with the head's column replaced, float64 [bucket]."""
+        table = self._full_table().clone()  # [bucket, head]
+        table[:, head] = torch.from_numpy(np.asarray(values))
+        return replace(self, table=table)
+
+    def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
+        """Return which offsets each bucket holds."""
+        rows = tuple(
+            (f"{low}…{high}" if high > low else str(low), str(bucket)) for bucket, (low, high) in self.runs(n)
+        )
+        text = "ln(|δ| / exact) / ln(max / exact) · (side − exact): the division comes first."
+        return (Convention("Buckets", text, ("δ", "bucket"), rows),)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the table read as query − key."""
+        table = self._full_table()  # [bucket, head]
+        if not self.bidirectional:
+            return ()
+        swapped = table.roll(self.num_buckets // 2, 0)  # [bucket, head]
+        help = "Past and future swapped: the buckets of query − key on a table of key − query."
+        return (Variant("query − key", help, replace(self, table=swapped)),)
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the bucket function and its table."""
+        side = self.num_buckets // 2 if self.bidirectional else self.num_buckets
+        exact = side // 2
+        whole = math.log(self.max_distance / exact)
+        distance, base = (
+            ("offset.abs()", f"(offset > 0).long() * {side}")
+            if self.bidirectional
+            else (
+                "(-offset).clamp_min(0)",
+                "0",
+            )
+        )
+        return f"""def bucket(offset):
+    distance = {distance}
+    growth = torch.log(distance.clamp_min(1).float() / {exact}) / {whole!r} * {side - exact}
+    far = ({exact} + growth.long()).clamp_max({side - 1})
+    return {base} + torch.where(distance < {exact}, distance, far)
+
+
+def bias(n_query, n_key, q=None, k=None, scale=None):
+    table = {literal(self._full_table())}  # [bucket, head]
+    return table[bucket(offsets(n_query, n_key))].permute(2, 0, 1)  # [head, query, key]
+"""
 
     def illustration(self, heads: int) -> Tensor:
         """Return a table like those models learn, [bucket, head]: heads from "previous token" to "far back".
