@@ -18,16 +18,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import inputs_from_arrays
 from relpos_viewer.core.offsets import offsets, t5_bucket
 
-# Every family with parameters that make its term lively and asymmetric: a sign error must show.
-RNG = np.random.default_rng(5)
-LIVELY = {
-    "none": {},
-    "curve": {"table": RNG.normal(size=(4, 9))},
-    "t5": {"num_buckets": 8, "max_distance": 20, "table": RNG.normal(size=(8, 4))},
-    "alibi": {},
-    "rope": {"fraction": 0.5, "layout": "interleaved"},
-    "absolute": {"kind": "learned"},
-}
+from .lively import LIVELY
 
 
 def random_inputs(n_query: int = 9, n_key: int = 12, heads: int = 4, key_heads: int = 2, d: int = 8):

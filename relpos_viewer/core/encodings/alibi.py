@@ -125,10 +125,9 @@ class Alibi(Encoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the lines."""
         distance = "offset" if self.form == "causal" else "-offset.abs()"
-        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
+        return f"""def curve(offset):
     slopes = {literal(self.slope_of_each())}  # [head]
-    offset = offsets(n_query, n_key)  # [query, key]
-    return slopes[:, None, None] * {distance}  # [head, query, key]
+    return slopes[:, None] * {distance}  # [head, count]
 """
 
 

@@ -309,11 +309,12 @@ class Encoding:
         raise NotImplementedError(f"{self.name} has no plane")
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
-        """Return Python source of `bias(n_query, n_key, q=None, k=None, scale=None)`, see `export.code`.
+        """Return Python source of the term in score units, for `export.code`.
 
-        The source may use math, torch and `offsets(n_query, n_key)`, which gives δ as int64 [query, key]; they are
-        defined above it. It returns the positional term in score units, [head, query, key]; q and k are
-        [head, n, d]. `literal` writes numbers and tables.
+        A Toeplitz family defines `curve(offset)`: δ as int64 [count] to [head, count]. Any other defines
+        `bias(n_query, n_key, q, k, scale)`, [head, query, key] from q and k [head, n, d]. The source may use math,
+        torch and `offsets(n_query, n_key)`, δ as int64 [query, key], which are defined above it. `literal` writes
+        numbers and tables.
 
         Raises:
             ViewerError: when the family cannot be written down.

@@ -88,8 +88,8 @@ class Curve(Encoding):
         return self.reach or None
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
-        """Return a look-up in the curve over n_key positions."""
-        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
-    curve = {literal(self.curve(n_key))}  # [head, offset], δ = {1 - n_key} … {n_key - 1}
-    return curve[:, offsets(n_query, n_key) + {n_key - 1}]  # [head, query, key]
+        """Return a look-up in the curve over n_key positions; past its ends the first and the last value hold."""
+        return f"""def curve(offset):
+    table = {literal(self.curve(n_key))}  # [head, offset], δ = {1 - n_key} … {n_key - 1}
+    return table[:, offset.clamp({1 - n_key}, {n_key - 1}) + {n_key - 1}]  # [head, count]
 """

@@ -26,6 +26,6 @@ class NoEncoding(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return zeros."""
-        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
-    return torch.zeros({self.heads or 1}, n_query, n_key)  # [head, query, key]
+        return f"""def curve(offset):
+    return torch.zeros({self.heads or 1}, len(offset))  # [head, count]
 """

@@ -169,9 +169,9 @@ class T5(Encoding):
     return {base} + torch.where(distance < {exact}, distance, far)
 
 
-def bias(n_query, n_key, q=None, k=None, scale=None):
+def curve(offset):
     table = {literal(self._full_table())}  # [bucket, head]
-    return table[bucket(offsets(n_query, n_key))].permute(2, 0, 1)  # [head, query, key]
+    return table[bucket(offset)].T  # [head, count]
 """
 
     def illustration(self, heads: int) -> Tensor:
