@@ -29,7 +29,7 @@ class Attention:
         positional: the encoding's term, a bias that came with the file, and the edit; score units.
         scores: content + positional, unmasked.
         weights: softmax over the visible keys; a row without any is all zeros.
-        output: weights · V as [head, query, d_v], or None without values.
+        output: weights · V as [head, query, d_v], with what the encoding adds to it; None without values.
         visible: bool [head, query, key].
     """
 
@@ -89,7 +89,11 @@ def attend(
     visible = visible_cells(inputs, mask).expand_as(scores)  # [head, query, key]
     given = inputs.weights if scale is None else None
     weights = weights_of(scores, visible, positional, inputs.row_sums, given)  # [head, query, key]
-    output = None if inputs.v is None else weights @ repeat_heads(inputs.v, inputs.heads).to(weights)
+    output = None
+    if inputs.v is not None:
+        output = weights @ repeat_heads(inputs.v, inputs.heads).to(weights)  # [head, query, d_v]
+        added = encoding.with_heads(inputs.heads).output(inputs, weights)  # [head, query, d_v]
+        output = output if added is None else output + added
     return Attention(content, positional, scores, weights, output, visible)
 
 

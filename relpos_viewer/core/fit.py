@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -81,8 +81,7 @@ def fit(
     knobs = family.knobs(head)
     if not knobs:
         return _measured(family, head, n, wanted)
-    search = _linear if family.linear else _nonlinear
-    return _measured(search(family, head, n, wanted, knobs, cancel, seed), head, n, wanted)
+    return _measured(_searched(family, head, n, wanted, knobs, cancel, seed), head, n, wanted)
 
 
 def explain(
@@ -110,33 +109,7 @@ def explain(
     return sorted(fits, key=lambda each: each.rms)
 
 
-def _linear(
-    family: Encoding,
-    head: int,
-    n: int,
-    wanted: np.ndarray,
-    knobs: tuple[Knob, ...],
-    _cancel: CancelLike,
-    _seed: int,
-) -> Encoding:
-    """Return the exact answer of a family whose curve is linear in its knobs; what nothing asks for stays."""
-    counted = np.isfinite(wanted)
-    start = family.knob_values(head)  # [knob]
-    base = _curve(family, head, n)[counted]  # [offset]
-    columns = []
-    for place in range(len(knobs)):
-        moved = start.copy()
-        moved[place] += 1.0
-        columns.append(_curve(family.with_knobs(head, moved), head, n)[counted] - base)
-    matrix, rest = np.stack(columns, 1), wanted[counted] - base  # [offset, knob], [offset]
-    if not family.own_constant:
-        matrix, rest = matrix - matrix.mean(0), rest - rest.mean()
-    change = np.linalg.lstsq(matrix, rest, rcond=None)[0]  # [knob], the smallest one where several serve
-    low, high = (np.array([getattr(knob, end) for knob in knobs]) for end in ("low", "high"))
-    return family.with_knobs(head, np.clip(start + change, low, high))
-
-
-def _nonlinear(
+def _searched(
     family: Encoding,
     head: int,
     n: int,
@@ -145,61 +118,99 @@ def _nonlinear(
     cancel: CancelLike,
     seed: int,
 ) -> Encoding:
-    """Return the best of several searches, from the present numbers and from random ones."""
-    from scipy.optimize import least_squares  # a third of a second to import, and only a fit needs it
+    """Return the best of several searches, from the present numbers and from random ones.
 
+    Knobs that the curve is linear in are solved for at every step (variable projection, Golub & Pereyra 1973), so a
+    search is about the others alone; without others there is nothing to search.
+    """
     places = np.flatnonzero(np.isfinite(wanted))
     places = places[np.linspace(0, len(places) - 1, min(len(places), SAMPLED)).round().astype(int)]
-    aim = wanted[places]  # [offset]
-    to_search, from_search = _scales(knobs)
-    low, high = (to_search(np.array([getattr(knob, end) for knob in knobs])) for end in ("low", "high"))
+    present = family.knob_values(head)  # [knob]
+    free = [place for place, knob in enumerate(knobs) if not knob.linear]
+    if not free:
+        return _solved(family, head, n, wanted, places, knobs, present)[0]
+    from scipy.optimize import least_squares  # a third of a second to import, and only a search needs it
 
-    def residual(point: np.ndarray) -> np.ndarray:
+    searched = [knobs[place] for place in free]
+    low, high = (_on_scale(searched, [getattr(knob, end) for knob in searched]) for end in ("low", "high"))
+
+    def at(point: np.ndarray) -> tuple[Encoding, np.ndarray]:
         cancel.check()
-        rest = _curve(family.with_knobs(head, from_search(point)), head, n)[places] - aim  # [offset]
-        rest = rest if family.own_constant else rest - rest.mean()
-        return np.nan_to_num(rest, nan=1e6, posinf=1e6, neginf=-1e6)
+        values = present.copy()
+        values[free] = _off_scale(searched, point)
+        return _solved(family, head, n, wanted, places, knobs, values)
 
     rng = np.random.default_rng(seed)
-    first = to_search(family.knob_values(head))
-    starts = [np.clip(first, low, high)]
-    for _ in range(STARTS):
-        ends = np.array([_on_scale(knob, knob.starts) for knob in knobs])  # [knob, 2]
-        starts.append(np.clip(rng.uniform(ends[:, 0], ends[:, 1]), low, high))
-    best, least = first, math.inf
+    ends = [_on_scale(searched, [knob.starts[end] for knob in searched]) for end in (0, 1)]  # [free] each
+    suggested = [_on_scale(searched, values[free]) for values in family.suggestions(head, wanted)]
+    drawn = rng.uniform(*ends, size=(0 if suggested else STARTS, len(free)))
+    starts = [_on_scale(searched, present[free]), *suggested, *drawn]
+    best, least = starts[0], math.inf
+    exact = 1e-20 * (1.0 + float(np.square(wanted[places]).sum()))
     for start in starts:
-        inside = np.clip(start, low + 1e-9 * np.maximum(1, abs(low)), high - 1e-9 * np.maximum(1, abs(high)))
-        inside = np.where(np.isfinite(inside), inside, start)
+        margin = 1e-9 * np.maximum(1.0, np.abs(start))
         found = least_squares(
-            residual, inside, bounds=(low, high), x_scale="jac", max_nfev=400, xtol=1e-12, ftol=1e-12
+            lambda point: at(point)[1],
+            np.clip(start, low + margin, high - margin),
+            bounds=(low, high),
+            x_scale="jac",
+            xtol=1e-13,
+            ftol=1e-13,
+            gtol=1e-13,
+            max_nfev=200,
         )
         if found.cost < least:
             best, least = found.x, found.cost
-        if least < 1e-16 * (1 + aim.var() * len(aim)):
-            break  # exact: no other start can be better
-    return family.with_knobs(head, from_search(best))
+        if least < exact:
+            break  # no other start can be better
+    return at(best)[0]
 
 
-def _on_scale(knob: Knob, values: Sequence[float]) -> np.ndarray:
-    """Return numbers of a knob on the scale that a search steps along."""
-    with np.errstate(divide="ignore"):
-        return np.log(np.asarray(values, float)) if knob.log else np.asarray(values, float)
-
-
-def _scales(
+def _solved(
+    family: Encoding,
+    head: int,
+    n: int,
+    wanted: np.ndarray,
+    places: np.ndarray,
     knobs: tuple[Knob, ...],
-) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
-    logarithmic = np.array([knob.log for knob in knobs])
+    values: np.ndarray,
+) -> tuple[Encoding, np.ndarray]:
+    """Return the encoding with `values` [knob], its linear ones replaced by the best ones, and the residual [place].
 
-    def to_search(values: np.ndarray) -> np.ndarray:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(logarithmic, np.log(values), values)
+    Of linear knobs that the places say nothing about, or several answers for, the smallest change is taken.
+    """
+    start = family.with_knobs(head, values)
+    base = _curve(start, head, n)[places]  # [place]
+    rest = wanted[places] - base  # [place]
+    linear = [place for place, knob in enumerate(knobs) if knob.linear]
+    columns = np.empty((len(places), len(linear)))  # [place, linear]
+    for column, place in enumerate(linear):
+        moved = values.copy()
+        moved[place] += 1.0
+        columns[:, column] = _curve(family.with_knobs(head, moved), head, n)[places] - base
+    if not family.own_constant:
+        columns, rest = columns - columns.mean(0), rest - rest.mean()
+    if linear:
+        change = np.linalg.lstsq(columns, rest, rcond=1e-12)[0]  # [linear]
+        better = values.copy()
+        ends = [np.array([getattr(knobs[place], end) for place in linear]) for end in ("low", "high")]
+        better[linear] = np.clip(values[linear] + change, *ends)
+        rest = rest - columns @ (better[linear] - values[linear])
+        start = family.with_knobs(head, better)
+    return start, np.nan_to_num(rest, nan=1e6, posinf=1e6, neginf=-1e6)
 
-    def from_search(point: np.ndarray) -> np.ndarray:
-        with np.errstate(over="ignore"):
-            return np.where(logarithmic, np.exp(np.where(logarithmic, point, 0.0)), point)
 
-    return to_search, from_search
+def _on_scale(knobs: Sequence[Knob], values: Sequence[float] | np.ndarray) -> np.ndarray:
+    """Return numbers of knobs on the scale that a search steps along."""
+    with np.errstate(divide="ignore"):
+        return np.array(
+            [np.log(value) if knob.log else value for knob, value in zip(knobs, values, strict=True)]
+        )
+
+
+def _off_scale(knobs: Sequence[Knob], point: np.ndarray) -> np.ndarray:
+    """Return what `_on_scale` was given."""
+    return np.array([np.exp(each) if knob.log else each for knob, each in zip(knobs, point, strict=True)])
 
 
 def _curve(family: Encoding, head: int, n: int) -> np.ndarray:

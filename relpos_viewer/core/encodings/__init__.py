@@ -8,16 +8,58 @@ from typing import Any
 from relpos_viewer.core.encodings.absolute import Absolute
 from relpos_viewer.core.encodings.alibi import Alibi
 from relpos_viewer.core.encodings.base import Encoding, Parameter, read_parameters
+from relpos_viewer.core.encodings.beit import Beit
+from relpos_viewer.core.encodings.cable import Cable
+from relpos_viewer.core.encodings.cope import CoPE
 from relpos_viewer.core.encodings.curve import Curve
+from relpos_viewer.core.encodings.deberta import Deberta
+from relpos_viewer.core.encodings.fire import Fire
+from relpos_viewer.core.encodings.fox import FoX
+from relpos_viewer.core.encodings.kerple_log import KerpleLog
+from relpos_viewer.core.encodings.kerple_power import KerplePower
+from relpos_viewer.core.encodings.music import Music
 from relpos_viewer.core.encodings.none import NoEncoding
 from relpos_viewer.core.encodings.rope import Rope
+from relpos_viewer.core.encodings.sandwich import Sandwich
+from relpos_viewer.core.encodings.shaw import Shaw
+from relpos_viewer.core.encodings.swin import Swin
+from relpos_viewer.core.encodings.swin_v2 import SwinV2
 from relpos_viewer.core.encodings.t5 import T5
+from relpos_viewer.core.encodings.tisa import Tisa
+from relpos_viewer.core.encodings.transformer_xl import TransformerXL
+from relpos_viewer.core.encodings.xlnet import XLNet
+from relpos_viewer.core.encodings.xpos import XPos
 from relpos_viewer.core.errors import ViewerError, nearest
 
 __all__ = ["FAMILIES", "Encoding", "Parameter", "encoding", "encodings", "parse_encoding"]
 
 FAMILIES: dict[str, type[Encoding]] = {
-    family.name: family for family in (NoEncoding, Curve, T5, Alibi, Rope, Absolute)
+    family.name: family
+    for family in (
+        NoEncoding,
+        Curve,
+        T5,
+        Alibi,
+        KerpleLog,
+        KerplePower,
+        Sandwich,
+        Tisa,
+        Fire,
+        Rope,
+        XPos,
+        Shaw,
+        Music,
+        TransformerXL,
+        XLNet,
+        Deberta,
+        CoPE,
+        FoX,
+        Cable,
+        Swin,
+        SwinV2,
+        Beit,
+        Absolute,
+    )
 }
 
 

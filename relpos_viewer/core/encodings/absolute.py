@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Encoding, Parameter, Span, check_table, needs_queries
+from relpos_viewer.core.encodings.base import (
+    Encoding,
+    Handle,
+    Parameter,
+    Span,
+    check_table,
+    literal,
+    needs_queries,
+)
+from relpos_viewer.core.encodings.rope import Rope
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 
@@ -29,6 +39,8 @@ class Absolute(Encoding):
     paper = "Vaswani et al. 2017, arXiv 1706.03762"
     summary = "A vector for each position is added to the input: the score falls into four terms."
     toeplitz = False
+    sign = "Positions count from 0; only their projections meet, so the term is no function of δ."
+    scaling = "All four terms share 1/√d; the split is exact in the first layer only."
     parameters = (
         Parameter(
             "kind",
@@ -76,6 +88,42 @@ class Absolute(Encoding):
                 "choose sinusoidal."
             )
         return self.strength * table[:n].double()  # [n, width]
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return a handle for each wavelength whose half lies within the sequence; all move the base."""
+        if self.kind != "sinusoidal" or head_dim is None:
+            return ()
+        return Rope(base=self.base).handles(head, n, head_dim - head_dim % 2)
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with the base for which half the wavelength is −offset."""
+        assert head_dim is not None, "without a width there are no handles"
+        return replace(
+            self,
+            base=Rope(base=self.base).dragged(handle, head, offset, value, n, head_dim - head_dim % 2).base,
+        )
+
+    def trained_length(self) -> int | None:
+        """Return the number of learned positions."""
+        if self.kind == "sinusoidal":
+            return None
+        return POSITIONS if self.table is None else self.table.shape[0]
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the three terms, for positions that are added to queries and keys themselves."""
+        if head_dim is None:
+            raise ViewerError(
+                "Absolute positions can be written as code only where the width of a head is known."
+            )
+        return f"""def bias(n_query, n_key, q, k, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    # Positions are added to queries and keys; in a model they pass through its projections first.
+    p = {literal(self.vectors(n_key, head_dim))}.to(q)  # [key, d]
+    p_q, p_k = p[n_key - n_query :], p
+    return scale * (q @ p_k.T + p_q @ k.mT + p_q @ p_k.T)  # [head, query, key]
+"""
 
     def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
         """Return the four terms, each [head, query, key]."""

@@ -40,7 +40,6 @@ class Alibi(Encoding):
     scaling = (
         "BLOOM and MPT scale content alone; Falcon-RW scales the bias by 1/√d too, and rounds it to bfloat16."
     )
-    linear = True
     head_axes: ClassVar = {"slopes": 0}
     parameters = (
         Parameter(
@@ -99,7 +98,7 @@ class Alibi(Encoding):
 
     def knobs(self, head: int) -> tuple[Knob, ...]:
         """Return the slope."""
-        return (Knob("slope", 0.0, np.inf, (1e-3, 1.0), log=True),)
+        return (Knob("slope", 0.0, np.inf, (1e-3, 1.0), linear=True),)
 
     def knob_values(self, head: int) -> np.ndarray:
         """Return the head's slope, float64 [1]."""

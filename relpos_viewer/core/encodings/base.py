@@ -121,6 +121,7 @@ class Knob:
         low, high: where it may lie.
         starts: range from which a fit draws its starting points.
         log: whether those are drawn, and steps taken, on a logarithmic scale (low > 0 then).
+        linear: whether the curve is a linear function of it while the others stay; it is then solved for exactly.
     """
 
     name: str
@@ -128,6 +129,7 @@ class Knob:
     high: float
     starts: tuple[float, float]
     log: bool = False
+    linear: bool = False
 
 
 @dataclass(frozen=True)
@@ -167,7 +169,6 @@ class Encoding:
         sign: how papers or common code index the offset, and how it is converted to δ = key − query.
         scaling: which factor stands on content, bias and anything else.
         head_axes: tables with an axis of heads, and which axis it is; None in a table stands for an illustration.
-        linear: whether the curve is a linear function of the knobs, so that a fit has one exact answer.
         own_constant: whether the knobs can already add a constant to the whole curve.
     """
 
@@ -180,7 +181,6 @@ class Encoding:
     scaling: ClassVar[str] = "Content is scaled, the positional term is added as it is."
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     head_axes: ClassVar[Mapping[str, int]] = {}
-    linear: ClassVar[bool] = False
     own_constant: ClassVar[bool] = False
 
     heads: int | None = None
@@ -226,6 +226,10 @@ class Encoding:
         """Return the named parts whose sum is content + positional, each [head, query, key]; None without parts."""
         return None
 
+    def output(self, inputs: AttentionInputs, weights: Tensor) -> Tensor | None:
+        """Return what the encoding adds to weights · V, [head, query, d_v], for weights [head, query, key]."""
+        return None
+
     def buckets(self, n: int) -> Tensor | None:
         """Return the group each offset shares its bias with, int64 [2n−1]; None when every offset is its own."""
         return None
@@ -266,6 +270,15 @@ class Encoding:
         """Return the part of a head's term that is a function of δ alone, float64 [2n−1]; None without one."""
         curve = self.curve(n, torch.float64)  # [head, 2n−1]
         return None if curve is None else curve[head]
+
+    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
+        """Return numbers of knobs from which a search for `target` may well begin, float64 [knob] each.
+
+        Args:
+            head: index.
+            target: float64 [2n−1], NaN where nothing is wanted.
+        """
+        return []
 
     def fitted(self, head: int, target: np.ndarray) -> Self | None:
         """Return the encoding whose curve is nearest to `target`, where a family needs no search; else None.

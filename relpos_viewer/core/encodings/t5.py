@@ -38,7 +38,6 @@ class T5(Encoding):
     toeplitz = True
     sign = "Indexed by δ = key − query (the paper's memory − query); the past is negative."
     scaling = "T5 itself does not scale content (choose scale 1); MPNet scales it by 1/√d. The bias is added as it is."
-    linear = True
     own_constant = True
     head_axes: ClassVar = {"table": 1}
     parameters = (
@@ -120,7 +119,9 @@ class T5(Encoding):
 
     def knobs(self, head: int) -> tuple[Knob, ...]:
         """Return one knob a bucket."""
-        return tuple(Knob(f"bucket {b}", -np.inf, np.inf, (-4.0, 4.0)) for b in range(self.num_buckets))
+        return tuple(
+            Knob(f"bucket {b}", -np.inf, np.inf, (-4.0, 4.0), linear=True) for b in range(self.num_buckets)
+        )
 
     def knob_values(self, head: int) -> np.ndarray:
         """Return the head's column of the table, float64 [bucket]."""

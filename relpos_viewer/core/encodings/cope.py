@@ -1,0 +1,103 @@
+"""CoPE, contextual position encoding. Golovneva et al. 2024, arXiv 2405.18719."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import Encoding, Parameter, Span, check_table, literal, needs_queries
+from relpos_viewer.core.encodings.relative import drawn, waves
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+
+SEED = 23
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CoPE(Encoding):
+    """Gates g_il = σ(s·q_i·k_l) are counted from the key to the query: p_ij = Σ_{l=j}^{i} g_il, at most positions − 1.
+
+    The bias is q_i · e[p], interpolated between whole positions, unscaled. Keys after the query count nothing.
+    """
+
+    name = "cope"
+    title = "CoPE contextual positions"
+    paper = "Golovneva et al. 2024, arXiv 2405.18719"
+    summary = (
+        "Positions are counted by gates that depend on content: only tokens that matter move the count on."
+    )
+    toeplitz = False
+    sign = "Positions count back from the query, both ends included."
+    scaling = "Gates see the scaled score; the bias q·e[p] is added unscaled."
+    parameters = (
+        Parameter("positions", "int", 64, "Number of positions; farther ones share the last.", 2, 2**20),
+        Parameter("table", "table", None, "Vectors e [position, d] of every head; seeded when empty."),
+    )
+
+    positions: int = 64
+    table: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the table."""
+        if self.table is not None:
+            check_table(self.table, "cope", "[position, d]", 2)
+            object.__setattr__(self, "positions", self.table.shape[0])
+
+    def vectors(self, head_dim: int) -> Tensor:
+        """Return e [position, d].
+
+        Raises:
+            ViewerError: when the table is of another width.
+        """
+        if self.table is None:
+            mixing = drawn(SEED, 1, 0, 32, head_dim)[0] / 4  # [32, d]
+            return waves(torch.arange(self.positions), 32) @ mixing / head_dim**0.5  # [position, d]
+        if self.table.shape[1] != head_dim:
+            raise ViewerError(
+                f"the cope table is {self.table.shape[1]} wide, a query {head_dim}; they must agree."
+            )
+        return self.table
+
+    def positional(
+        self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
+    ) -> Tensor:
+        """Return q_i · e[p_ij], [head, rows, cols]."""
+        q, k = needs_queries(self.title, inputs)
+        rows, cols = rows or (0, inputs.n_query), cols or (0, inputs.n_key)
+        start = inputs.query_start
+        # Counts run from the query back to the key, so keys between the block and its last query are needed too.
+        stop = min(max(cols[1], rows[1] + start), inputs.n_key)
+        q = q[:, slice(*rows)]  # [head, rows, d]
+        gates = (scale * q @ k[:, cols[0] : stop].mT).sigmoid()  # [head, rows, cols and beyond]
+        future = torch.arange(cols[0], stop, device=q.device)[None, :] > (
+            torch.arange(*rows, device=q.device)[:, None] + start
+        )  # [rows, cols and beyond]
+        gates = gates.masked_fill(future, 0.0)
+        counts = gates.flip(-1).cumsum(-1).flip(-1)[..., : cols[1] - cols[0]]  # [head, rows, cols]
+        counts = counts.clamp_max(self.positions - 1)
+        products = q @ self.vectors(q.shape[2]).to(q).mT  # [head, rows, position]
+        low = counts.floor()
+        below = products.gather(-1, low.long())
+        above = products.gather(-1, counts.ceil().long())
+        return below + (above - below) * (counts - low)  # [head, rows, cols]
+
+    def trained_length(self) -> int | None:
+        """Return the number of positions."""
+        return self.positions
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the counting of gates."""
+        if head_dim is None:
+            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        return f"""def bias(n_query, n_key, q, k, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    table = {literal(self.vectors(head_dim))}.to(q)  # [position, d]
+    gates = torch.sigmoid(scale * q @ k.mT) * (offsets(n_query, n_key) <= 0)  # [head, query, key]
+    counts = gates.flip(-1).cumsum(-1).flip(-1).clamp_max({self.positions - 1})  # [head, query, key]
+    products = q @ table.T  # [head, query, position]
+    below = products.gather(-1, counts.floor().long())
+    above = products.gather(-1, counts.ceil().long())
+    return below + (above - below) * (counts - counts.floor())  # [head, query, key]
+"""

@@ -1,0 +1,206 @@
+"""DeBERTa's disentangled attention. He et al. 2020, arXiv 2006.03654; log buckets since v2: 2111.09543."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import (
+    Convention,
+    Encoding,
+    Parameter,
+    Span,
+    Variant,
+    check_table,
+    literal,
+    needs_queries,
+)
+from relpos_viewer.core.encodings.relative import drawn, key_products, query_products, waves
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.offsets import offsets
+
+SEED = 19
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Deberta(Encoding):
+    """score = s·[q_i·k_j + q_i·Kr[place] + k_j·Qr[place]], place = clip(β(i − j) + span, 0, 2·span − 1).
+
+    β is the identity (v1) or a logarithmic bucket (v2, v3). Both terms use the place of i − j, as the code of both
+    Microsoft and Hugging Face does; the paper writes j − i for the second.
+    """
+
+    name = "deberta"
+    title = "DeBERTa disentangled"
+    paper = "He et al. 2020, arXiv 2006.03654"
+    summary = "Content meets relative position twice: the query with a key of the offset, the key with a query of it."
+    toeplitz = False
+    sign = "Indexed by query − key, for both terms; the paper's text swaps them for position-to-content."
+    scaling = "All terms share 1/√(3d): choose that scale, as content alone would have 1/√d."
+    parameters = (
+        Parameter("span", "int", 256, "Places on each side: 512 in v1, 256 in v2 and v3.", 1, 2**20),
+        Parameter(
+            "num_buckets",
+            "int",
+            256,
+            "Buckets of both sides, logarithmic beyond half of them; 0 for v1.",
+            0,
+            2**20,
+        ),
+        Parameter("max_distance", "int", 512, "Distance at which the buckets end.", 2, 2**30),
+        Parameter(
+            "side",
+            "choice",
+            "both",
+            "Which terms: c2p (query meets position), p2c (key meets position), or both.",
+            choices=("both", "c2p", "p2c"),
+        ),
+        Parameter("k_r", "table", None, "Kr, projected relative keys [head, 2·span, d]; seeded when empty."),
+        Parameter(
+            "q_r", "table", None, "Qr, projected relative queries [head, 2·span, d]; seeded when empty."
+        ),
+    )
+    head_axes: ClassVar = {"k_r": 0, "q_r": 0}
+
+    span: int = 256
+    num_buckets: int = 256
+    max_distance: int = 512
+    side: str = "both"
+    k_r: Tensor | None = None
+    q_r: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the tables hold a row for each place, and the buckets exist."""
+        half = self.num_buckets // 2
+        if self.num_buckets and (half < 2 or self.max_distance - 1 <= half):
+            raise ViewerError(
+                f"num_buckets must be 0, or at least 4 with max_distance above {half + 1}, not {self.num_buckets}."
+            )
+        for name in ("k_r", "q_r"):
+            table = getattr(self, name)
+            if table is not None:
+                check_table(table, f"deberta {name}", "[head, 2·span, d]", 3)
+                if table.shape[1] != 2 * self.span:
+                    raise ViewerError(
+                        f"the deberta {name} holds {table.shape[1]} places; span {self.span} needs {2 * self.span}."
+                    )
+
+    def place(self, offset: Tensor) -> Tensor:
+        """Return the row of the tables for each δ, int64."""
+        return (log_bucket(-offset, self.num_buckets, self.max_distance) + self.span).clamp(
+            0, 2 * self.span - 1
+        )
+
+    def _vectors(self, name: str, offset: Tensor, head_dim: int) -> Tensor:
+        """Return the vectors of a table at δ [count], [head, count, d].
+
+        Raises:
+            ViewerError: when it is of another width.
+        """
+        table, heads = getattr(self, name), self.heads or 1
+        place = self.place(offset)  # [count]
+        if table is None:
+            seed = SEED + (name == "q_r")
+            mixing = drawn(seed, heads, self.first_head, 64, head_dim) / 4  # [head, 64, d]
+            return waves(self.span - place, 64) @ mixing  # [head, count, d]
+        if table.shape[2] != head_dim:
+            raise ViewerError(
+                f"the deberta {name} is {table.shape[2]} wide, a query {head_dim}; they must agree."
+            )
+        return table.expand(heads, -1, -1)[:, place]
+
+    def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
+        """Return content-content, content-position and position-content, each [head, query, key]."""
+        q, k = needs_queries(self.title, inputs)
+        everything = (0, inputs.n_query), (0, inputs.n_key)
+        return {
+            "content-content": q @ k.mT * scale,
+            **self.with_heads(inputs.heads)._terms(inputs, scale, *everything),
+        }
+
+    def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
+        q, k = needs_queries(self.title, inputs)
+        start, d = inputs.query_start, q.shape[2]
+        terms = {}
+        if self.side != "p2c":
+            terms["content-position"] = scale * query_products(
+                q, lambda offset: self._vectors("k_r", offset, d), start, rows, cols
+            )
+        if self.side != "c2p":
+            terms["position-content"] = scale * key_products(
+                k, lambda offset: self._vectors("q_r", offset, d), start, rows, cols
+            )
+        return terms  # [head, rows, cols] each
+
+    def positional(
+        self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
+    ) -> Tensor:
+        """Return the terms with a position in them, summed: [head, rows, cols]."""
+        family = self.with_heads(inputs.heads)
+        terms = family._terms(inputs, scale, rows or (0, inputs.n_query), cols or (0, inputs.n_key))
+        return sum(terms.values(), start=torch.zeros(()))
+
+    def buckets(self, n: int) -> Tensor:
+        """Return the place of each offset, int64 [2n−1]."""
+        return self.place(offsets(n))
+
+    def trained_length(self) -> int | None:
+        """Return the length from which on the farthest offsets share a place."""
+        return self.max_distance if self.num_buckets else self.span
+
+    def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
+        """Return which place each offset has."""
+        place = self.buckets(n).tolist()  # [2n−1]
+        rows, first = [], 0
+        for at in range(1, 2 * n):
+            if at == 2 * n - 1 or place[at] != place[first]:
+                low, high = first - n + 1, at - n
+                rows.append((str(low) if low == high else f"{low}…{high}", str(place[first])))
+                first = at
+        return (Convention("Places", "Row of both tables.", ("δ", "place"), tuple(rows)),)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the tables read as key − query."""
+        if self.k_r is None or self.q_r is None:
+            return ()
+
+        def turned(table: Tensor) -> Tensor:
+            # Place p of i − j becomes place 2·span − p; place 0 has no partner and keeps the farthest.
+            return torch.cat((table[:, -1:], table[:, 1:].flip(1)), 1)
+
+        help = "Past and future swapped: the places of key − query on tables of query − key."
+        return (Variant("key − query", help, replace(self, k_r=turned(self.k_r), q_r=turned(self.q_r))),)
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the products with the vectors of n_key positions."""
+        if head_dim is None:
+            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        delta = offsets(n_key)
+        k_r, q_r = (literal(self._vectors(name, delta, head_dim)) for name in ("k_r", "q_r"))
+        added = {"both": "c2p + p2c", "c2p": "c2p", "p2c": "p2c"}[self.side]
+        return f"""def bias(n_query, n_key, q, k, scale=None):
+    scale = (3 * q.shape[-1]) ** -0.5 if scale is None else scale
+    k_r = {k_r}.to(q)  # [head, offset, d], δ = {1 - n_key} … {n_key - 1}
+    q_r = {q_r}.to(q)  # [head, offset, d]
+    place = offsets(n_query, n_key) + {n_key - 1}  # [query, key]
+    c2p = torch.einsum("hid,hijd->hij", q, k_r[:, place])
+    p2c = torch.einsum("hjd,hijd->hij", k, q_r[:, place])
+    return scale * ({added})  # [head, query, key]
+"""
+
+
+def log_bucket(distance: Tensor, num_buckets: int, max_distance: int) -> Tensor:
+    """Return DeBERTa v2's signed bucket of query − key, int64; the distance itself without buckets."""
+    if not num_buckets:
+        return distance
+    half = num_buckets // 2
+    size = distance.abs().clamp_min(half).double()
+    grown = torch.log(size / half) / math.log((max_distance - 1) / half) * (half - 1)
+    # Rounding could lift an exact whole number to the next: the reference divides in the same order.
+    far = torch.ceil(grown).long() + half
+    return torch.where(distance.abs() <= half, distance, distance.sign() * far)

@@ -1,0 +1,153 @@
+"""FoX, the Forgetting Transformer. Lin et al. 2025, arXiv 2503.02130."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import torch
+from torch import Tensor
+from torch.nn.functional import logsigmoid
+
+from relpos_viewer.core.encodings.base import (
+    Encoding,
+    Handle,
+    Parameter,
+    Span,
+    check_table,
+    literal,
+    needs_queries,
+)
+from relpos_viewer.core.encodings.relative import drawn
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+
+SEED = 29
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class FoX(Encoding):
+    """bias = Σ_{l=j+1}^{i} ln σ(f_l): each token after the key makes it fade; nothing is added to the future.
+
+    The model computes f_l from the layer's input. Here it is w_h·k_l + gate_bias, or what is given for each token.
+    """
+
+    name = "fox"
+    title = "FoX forgetting gates"
+    paper = "Lin et al. 2025, arXiv 2503.02130"
+    summary = (
+        "Every token may close a gate a little: what lies before it fades, by how much depends on content."
+    )
+    toeplitz = False
+    sign = "The sum runs from the key's successor to the query, so δ = 0 has none."
+    scaling = "Content is scaled, the gates are added as they are."
+    parameters = (
+        Parameter(
+            "gate_bias",
+            "float",
+            3.0,
+            "What is added to every gate; large keeps all, small forgets.",
+            -50.0,
+            50.0,
+        ),
+        Parameter("w", "table", None, "Weights w [head, d] of the gates on keys; seeded when empty."),
+        Parameter("gates", "table", None, "The gates f themselves [head, key], in place of the two above."),
+    )
+    head_axes: ClassVar = {"w": 0, "gates": 0}
+
+    gate_bias: float = 3.0
+    w: Tensor | None = None
+    gates: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the tables' axes."""
+        if self.w is not None:
+            check_table(self.w, f"{self.name} w", "[head, d]", 2)
+        if self.gates is not None:
+            check_table(self.gates, f"{self.name} gates", "[head, key]", 2)
+
+    def logits(self, inputs: AttentionInputs) -> Tensor:
+        """Return f [head, key].
+
+        Raises:
+            ViewerError: when a table does not fit the keys.
+        """
+        if self.gates is not None:
+            if self.gates.shape[1] != inputs.n_key:
+                raise ViewerError(
+                    f"the {self.name} gates hold {self.gates.shape[1]} tokens, the sequence {inputs.n_key}; "
+                    "they must agree."
+                )
+            return self.gates.double().expand(inputs.heads, -1).to(inputs.device)
+        _, k = needs_queries(self.title, inputs)
+        return (
+            torch.einsum("hkd,hd->hk", k.double(), self._weights(k.shape[2], inputs.heads).to(k.device))
+            + self.gate_bias
+        )
+
+    def _weights(self, head_dim: int, heads: int) -> Tensor:
+        """Return w, float64 [head, d]."""
+        if self.w is None:
+            return drawn(SEED, heads, self.first_head, head_dim) / head_dim**0.5
+        if self.w.shape[1] != head_dim:
+            raise ViewerError(
+                f"the {self.name} w is {self.w.shape[1]} wide, a key {head_dim}; they must agree."
+            )
+        return self.w.double().expand(heads, -1)
+
+    def fading(self, logits: Tensor) -> Tensor:
+        """Return what each gate adds, at most 0: ln σ(f)."""
+        return logsigmoid(logits)
+
+    def positional(
+        self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
+    ) -> Tensor:
+        """Return the sums of fading, [head, rows, cols]."""
+        rows, cols = rows or (0, inputs.n_query), cols or (0, inputs.n_key)
+        start = inputs.query_start
+        faded = self.fading(self.logits(inputs)).cumsum(-1)  # float64 [head, key], as long sums lose digits
+        queries = faded[:, start + rows[0] : start + rows[1], None]  # [head, rows, 1]
+        sums = queries - faded[:, None, slice(*cols)]  # [head, rows, cols]
+        place = torch.arange(inputs.n_key, device=inputs.device)  # [key]
+        future = place[None, slice(*cols)] > place[start + rows[0] : start + rows[1], None]  # [rows, cols]
+        return sums.masked_fill(future, 0.0).to(inputs.content_dtype)
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return the handle of the gate bias: where a line of gates with w = 0 would be."""
+        if self.gates is not None:
+            return ()
+        far = max(n // 3, 1)
+        value = far * float(self.fading(torch.tensor(self.gate_bias, dtype=torch.float64)))
+        return (Handle("gate bias", -far, value, None, "value", f"Gate bias {self.gate_bias:.4g}"),)
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with the gate bias for which the line passes through the pointer."""
+        low, high = self.parameters[0].minimum, self.parameters[0].maximum
+        wanted = min(value, -1e-9) / abs(handle.offset)
+        rising = self.fading(torch.tensor(1.0)) > self.fading(torch.tensor(-1.0))
+        for _ in range(60):  # bisection: fading is monotone in the bias
+            middle = (low + high) / 2
+            above = float(self.fading(torch.tensor(middle, dtype=torch.float64))) > wanted
+            low, high = (low, middle) if above == bool(rising) else (middle, high)
+        return replace(self, gate_bias=(low + high) / 2)
+
+    def _fading_code(self) -> str:
+        return "torch.nn.functional.logsigmoid(f)"
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the sums of fading."""
+        if self.gates is not None:
+            gates = f"{literal(self.gates)}  # [head, key]"
+        elif head_dim is None:
+            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        else:
+            weights = literal(self._weights(head_dim, self.heads or 1))
+            gates = f'torch.einsum("hkd,hd->hk", k.double(), {weights}) + {self.gate_bias!r}  # [head, key]'
+        return f"""def bias(n_query, n_key, q, k, scale=None):
+    f = {gates}
+    faded = {self._fading_code()}.cumsum(-1)  # [head, key]
+    sums = faded[:, n_key - n_query :, None] - faded[:, None, :]  # [head, query, key]
+    return sums * (offsets(n_query, n_key) <= 0)
+"""

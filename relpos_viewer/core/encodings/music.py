@@ -1,0 +1,105 @@
+"""Music Transformer's relative attention. Huang et al. 2018, arXiv 1809.04281."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import (
+    Encoding,
+    Parameter,
+    Span,
+    Variant,
+    check_table,
+    literal,
+    needs_queries,
+)
+from relpos_viewer.core.encodings.relative import drawn, query_products, waves
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+
+SEED = 13
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Music(Encoding):
+    """score = s·(q_i·k_j + q_i·E_h[δ + L − 1]) for δ ≤ 0; the future has no vectors and adds nothing."""
+
+    name = "music"
+    title = "Music Transformer"
+    paper = "Huang et al. 2018, arXiv 1809.04281"
+    summary = "A learned vector for each distance into the past and each head meets the query."
+    toeplitz = False
+    sign = "Row L − 1 of the table is δ = 0, row 0 the farthest past; what the skewing trick leaves above is garbage."
+    scaling = "The positional part is scaled with the content, by 1/√d."
+    parameters = (
+        Parameter(
+            "table", "table", None, "Vectors E [head, L, d], the last row for δ = 0; seeded ones when empty."
+        ),
+    )
+    head_axes: ClassVar = {"table": 0}
+
+    table: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the table's axes."""
+        if self.table is not None:
+            check_table(self.table, "music", "[head, L, d]", 3)
+
+    def vectors(self, offset: Tensor, head_dim: int) -> Tensor:
+        """Return E at offsets δ [count], zeros for the future: [head, count, d].
+
+        Raises:
+            ViewerError: when the table is too short or of another width.
+        """
+        past = (offset <= 0)[:, None]  # [count, 1]
+        if self.table is None:
+            mixing = drawn(SEED, self.heads or 1, self.first_head, 64, head_dim) / 4  # [head, 64, d]
+            return torch.where(past, waves(offset, 64) @ mixing, 0.0)
+        length, width = self.table.shape[1:]
+        if width != head_dim:
+            raise ViewerError(f"the music table is {width} wide, a query {head_dim}; they must agree.")
+        return torch.where(past, self.table[:, (offset + length - 1).clamp(0, length - 1)], 0.0)
+
+    def positional(
+        self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
+    ) -> Tensor:
+        """Return s · q_i·E, [head, rows, cols]."""
+        q, _ = needs_queries(self.title, inputs)
+        if self.table is not None and inputs.n_key > self.table.shape[1]:
+            raise ViewerError(
+                f"the music table ends at {self.table.shape[1]} positions and the sequence has {inputs.n_key}; "
+                "shorten it."
+            )
+        rows, cols = rows or (0, inputs.n_query), cols or (0, inputs.n_key)
+        family = self.with_heads(inputs.heads)
+        return scale * query_products(
+            q, lambda offset: family.vectors(offset, q.shape[2]), inputs.query_start, rows, cols
+        )
+
+    def trained_length(self) -> int | None:
+        """Return the number of distances that have a vector."""
+        return None if self.table is None else self.table.shape[1]
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return the table read from its other end."""
+        if self.table is None:
+            return ()
+        help = "Row 0 taken for δ = 0: near and far change places."
+        return (Variant("first row first", help, replace(self, table=self.table.flip(1))),)
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the products with the vectors of n_key distances."""
+        if head_dim is None:
+            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        return f"""def bias(n_query, n_key, q, k, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    # Vectors for δ = {1 - n_key} … 0, [head, offset, d].
+    table = {literal(self.vectors(torch.arange(1 - n_key, 1), head_dim))}.to(q)
+    offset = offsets(n_query, n_key)  # [query, key]
+    vectors = table[:, offset.clamp_max(0) + {n_key - 1}]  # [head, query, key, d]
+    return scale * torch.einsum("hid,hijd->hij", q, vectors) * (offset <= 0)  # [head, query, key]
+"""

@@ -1,0 +1,201 @@
+"""TISA, translation-invariant self-attention. Wennberg & Henter 2021, arXiv 2106.01950."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import (
+    Convention,
+    Encoding,
+    Handle,
+    Knob,
+    Parameter,
+    Variant,
+    check_table,
+    head_spread,
+    literal,
+)
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.offsets import offsets
+
+TABLES = ("amplitude", "sharpness", "centre")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Tisa(Encoding):
+    """b_h(δ) = Σ_s a_s · exp(−|b_s|·(δ − c_s)²): a few radial kernels for each head."""
+
+    name = "tisa"
+    title = "TISA kernels"
+    paper = "Wennberg & Henter 2021, arXiv 2106.01950"
+    summary = "A sum of bell-shaped kernels over the offset, each with a height, a width and a centre."
+    toeplitz = True
+    sign = "A function of δ = key − query; the authors' own Toeplitz code evaluates it at −δ − 1."
+    parameters = (
+        Parameter("amplitude", "table", None, "Heights [kernel, head]; an illustration when empty."),
+        Parameter("sharpness", "table", None, "Sharpnesses b [kernel, head], of which the magnitude counts."),
+        Parameter("centre", "table", None, "Centres c as offsets δ [kernel, head]."),
+    )
+    head_axes: ClassVar = {"amplitude": 1, "sharpness": 1, "centre": 1}
+
+    amplitude: Tensor | None = None
+    sharpness: Tensor | None = None
+    centre: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check that the three tables hold the same kernels."""
+        given = {name: getattr(self, name) for name in TABLES}
+        present = [table for table in given.values() if table is not None]
+        if present and len(present) < len(TABLES):
+            raise ViewerError("tisa needs amplitude, sharpness and centre together, or none of them.")
+        for name, table in given.items():
+            if table is not None:
+                check_table(table, f"tisa {name}", "[kernel, head]", 2)
+        if len({tuple(table.shape) for table in present}) > 1:
+            raise ViewerError("the three tisa tables must hold the same kernels and heads.")
+
+    def kernels(self) -> dict[str, Tensor]:
+        """Return the three tables of all heads, float64 [kernel, head] each."""
+        if self.amplitude is None:
+            return {name: torch.from_numpy(table) for name, table in illustration(self.heads or 1).items()}
+        heads = self.heads or self.amplitude.shape[1]
+        return {name: getattr(self, name).double().expand(-1, heads) for name in TABLES}
+
+    def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
+        """Return the sums of kernels, [head, 2n−1]."""
+        delta = offsets(n).double()  # [2n−1]
+        a, b, c = (table.T for table in self.kernels().values())  # [head, kernel] each
+        total = torch.zeros(a.shape[0], len(delta), dtype=torch.float64)  # [head, 2n−1]
+        for kernel in range(a.shape[1]):
+            height, sharp, centre = (table[:, kernel, None] for table in (a, b, c))  # [head, 1] each
+            total += height * (-sharp.abs() * (delta - centre) ** 2).exp()
+        return total.to(dtype)
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return, for each kernel whose centre is in sight, its top and a point on its flank."""
+        values = self.knob_values(head).reshape(3, -1)  # [a b c, kernel]
+        made = []
+        for kernel, (a, b, c) in enumerate(values.T):
+            if abs(c) > n - 1:
+                continue
+            reach = self._half_width(b)
+            span = (max(round(c - reach), 1 - n), min(round(c + reach), n - 1))
+            text = f"Kernel {kernel}: height {a:.4g}, centre {c:.4g}"
+            made.append(Handle(f"kernel {kernel}", float(c), float(a), span, "both", text))
+            if c - reach >= 1 - n:
+                text = f"Kernel {kernel}: half as high {reach:.4g} away from its centre"
+                made.append(Handle(f"width {kernel}", float(c - reach), float(a / 2), span, "offset", text))
+        return tuple(sorted(made, key=lambda handle: handle.offset))
+
+    @staticmethod
+    def _half_width(sharpness: float) -> float:
+        """Return how far from its centre a kernel is half as high."""
+        return math.sqrt(math.log(2) / max(abs(sharpness), 1e-12))
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with a kernel moved, or made wider."""
+        values = self.knob_values(head).reshape(3, -1)  # [a b c, kernel]
+        kind, place = handle.name.split()
+        kernel = int(place)
+        if kind == "kernel":
+            values[0, kernel], values[2, kernel] = value, offset
+        else:
+            away = max(abs(offset - values[2, kernel]), 1e-3)
+            values[1, kernel] = math.log(2) / away**2
+        return self.with_knobs(head, values.ravel())
+
+    def knobs(self, head: int) -> tuple[Knob, ...]:
+        """Return heights, sharpnesses and centres of the head's kernels, in this order."""
+        kernels = range(self.kernels()["amplitude"].shape[0])
+        return (
+            *(Knob(f"amplitude {s}", -math.inf, math.inf, (-3.0, 3.0), linear=True) for s in kernels),
+            *(Knob(f"sharpness {s}", 1e-6, 10.0, (1e-3, 1.0), log=True) for s in kernels),
+            *(Knob(f"centre {s}", -1e6, 1e6, (-12.0, 12.0)) for s in kernels),
+        )
+
+    def knob_values(self, head: int) -> np.ndarray:
+        """Return the head's numbers, float64 [3 · kernel]; sharpnesses as magnitudes."""
+        a, b, c = (table[:, head].numpy() for table in self.kernels().values())
+        return np.concatenate((a, np.abs(b), c))
+
+    def with_knobs(self, head: int, values: np.ndarray) -> Self:
+        """Return the encoding with the head's numbers replaced."""
+        tables = {name: table.clone() for name, table in self.kernels().items()}
+        for name, column in zip(TABLES, np.asarray(values, np.float64).reshape(3, -1), strict=True):
+            tables[name][:, head] = torch.from_numpy(column.copy())
+        return replace(self, **tables)
+
+    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
+        """Return the kernels that a greedy search finds: the one that explains most, then the next beside it."""
+        wanted = np.isfinite(target)
+        n = (len(target) + 1) // 2
+        delta, rest = (np.arange(1 - n, n)[wanted], target[wanted])  # [offset] each
+        centres = delta[np.linspace(0, len(delta) - 1, min(len(delta), 192)).round().astype(int)]  # [centre]
+        sharpnesses = np.geomspace(
+            0.5 / max(n, 2) ** 2, 2.0, 24
+        )  # from wider than all that is seen to one offset
+        bells = np.exp(
+            -sharpnesses[:, None, None] * (delta - centres[:, None]) ** 2
+        )  # [sharp, centre, offset]
+        bells = bells.reshape(-1, len(delta))  # [bell, offset]
+        shapes = bells - bells.mean(1, keepdims=True)  # [bell, offset], as a constant is free
+        norms = np.maximum(np.linalg.norm(shapes, axis=1), 1e-9)  # [bell]
+        kernels = self.kernels()["amplitude"].shape[0]
+        chosen: list[int] = []
+        for _ in range(kernels):
+            columns = np.stack(
+                (*(bells[each] for each in chosen), np.ones(len(delta))), 1
+            )  # [offset, chosen + 1]
+            heights = np.linalg.lstsq(columns, rest, rcond=None)[0]
+            left = rest - columns @ heights  # [offset]
+            chosen.append(int(np.argmax(np.abs(shapes @ left) / norms)))
+        sharp, centre = np.unravel_index(chosen, (len(sharpnesses), len(centres)))
+        # Heights are solved for anyway.
+        return [np.concatenate((np.zeros(kernels), sharpnesses[sharp], centres[centre].astype(float)))]
+
+    def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
+        """Return the kernels of each head."""
+        a, b, c = (table.T.tolist() for table in self.kernels().values())
+        rows = tuple(
+            (str(head), str(kernel), *(f"{number:.5g}" for number in numbers))
+            for head in range(len(a))
+            for kernel, numbers in enumerate(zip(a[head], b[head], c[head], strict=True))
+        )
+        return (Convention("Kernels", "", ("head", "kernel", *TABLES), rows),)
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return what the authors' code computes: the kernels at −δ − 1."""
+        tables = self.kernels()
+        moved = replace(self, **{**tables, "centre": -tables["centre"] - 1})
+        return (Variant("i − j − 1", "The authors' Toeplitz builder: mirrored, and one place off.", moved),)
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the sum of kernels."""
+        a, b, c = (literal(table) for table in self.kernels().values())
+        return f"""def curve(offset):
+    amplitude = {a}[..., None]  # [kernel, head, 1]
+    sharpness = {b}[..., None]  # [kernel, head, 1]
+    centre = {c}[..., None]  # [kernel, head, 1]
+    return (amplitude * torch.exp(-sharpness.abs() * (offset - centre) ** 2)).sum(0)  # [head, count]
+"""
+
+
+def illustration(heads: int) -> dict[str, np.ndarray]:
+    """Return five kernels a head, [kernel, head] each: near ones narrow, far ones wide, heads looking elsewhere."""
+    spread = head_spread(heads)  # [head]
+    one = np.ones_like(spread)
+    return {
+        "amplitude": np.stack((2.2 * one, 1.4 - 2 * spread, -1.1 * one, 0.9 * one, -1.6 + spread)),
+        "sharpness": np.stack(
+            (0.9 * one, 0.25 + 0.2 * spread, 0.06 * one, 0.02 + 0.02 * spread, 0.004 * one)
+        ),
+        "centre": np.stack((-1 - 2 * spread, 2 + spread, -7 - 4 * spread, -16 - 3 * spread, -30 * one)),
+    }

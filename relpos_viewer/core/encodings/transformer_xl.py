@@ -1,0 +1,211 @@
+"""Transformer-XL. Dai et al. 2019, arXiv 1901.02860."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import (
+    Encoding,
+    Knob,
+    Parameter,
+    Span,
+    Variant,
+    check_table,
+    literal,
+    needs_queries,
+)
+from relpos_viewer.core.encodings.relative import drawn, query_products, waves
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.offsets import offsets
+
+SEED = 17
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TransformerXL(Encoding):
+    """score = s·[(q_i + u)·k_j + (q_i + v)·W_r R_D], D = i − j, R_D = [sin(D ω), cos(D ω)].
+
+    v·W_r R_D alone is a function of the offset: the curve that a fit can shape.
+    """
+
+    name = "transformer-xl"
+    title = "Transformer-XL"
+    paper = "Dai et al. 2019, arXiv 1901.02860"
+    summary = "Four terms: content, a bias on keys, the query meeting sinusoids of distance, and a bias on distance."
+    toeplitz = False
+    sign = (
+        "R is a function of D = query − key = −δ; an implementation for causal models need not define D < 0."
+    )
+    scaling = "All four terms are scaled by 1/√d."
+    parameters = (
+        Parameter(
+            "width",
+            "int",
+            64,
+            "Width D of the sinusoids, the model's; the tables say it when given.",
+            2,
+            65536,
+        ),
+        Parameter("base", "float", 10000.0, "Base of the wavelengths.", 1.000001, 1e12),
+        Parameter(
+            "clamp", "int", 0, "Distance from which on all are the same (clamp_len); 0 for none.", 0, 2**30
+        ),
+        Parameter("u", "table", None, "Bias u on keys (r_w_bias) [head, d]; seeded when empty."),
+        Parameter("v", "table", None, "Bias v on distance (r_r_bias) [head, d]; seeded when empty."),
+        Parameter("w_r", "table", None, "Projection W_r of the sinusoids [head, D, d]; seeded when empty."),
+    )
+    head_axes: ClassVar = {"u": 0, "v": 0, "w_r": 0}
+
+    width: int = 64
+    base: float = 10000.0
+    clamp: int = 0
+    u: Tensor | None = None
+    v: Tensor | None = None
+    w_r: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the tables' axes."""
+        for name, axes, ndim in (("u", "[head, d]", 2), ("v", "[head, d]", 2), ("w_r", "[head, D, d]", 3)):
+            table = getattr(self, name)
+            if table is not None:
+                check_table(table, f"{self.name} {name}", axes, ndim)
+        if self.w_r is not None:
+            object.__setattr__(self, "width", self.w_r.shape[1])
+
+    def _table(self, name: str, head_dim: int, seed: int, *shape: int) -> Tensor:
+        """Return a table for all heads, a seeded one where none is given, [head, *shape].
+
+        Raises:
+            ViewerError: when it is of another width.
+        """
+        heads = self.heads or 1
+        table = getattr(self, name)
+        if table is None:
+            return drawn(seed, heads, self.first_head, *shape) / math.sqrt(shape[0] if len(shape) > 1 else 1)
+        if table.shape[-1] != head_dim:
+            raise ViewerError(
+                f"the {self.name} {name} is {table.shape[-1]} wide, a query {head_dim}; they must agree."
+            )
+        return table.expand(heads, *table.shape[1:])
+
+    def biases(self, head_dim: int) -> tuple[Tensor, Tensor]:
+        """Return u and v, [head, d] each."""
+        return self._table("u", head_dim, SEED, head_dim), self._table("v", head_dim, SEED + 1, head_dim)
+
+    def vectors(self, offset: Tensor, head_dim: int) -> Tensor:
+        """Return W_r R at offsets δ [count]: [head, count, d]."""
+        distance = -offset
+        if self.clamp:
+            distance = distance.clamp(-self.clamp, self.clamp)
+        projection = self._table("w_r", head_dim, SEED + 2, self.width, head_dim)  # [head, D, d]
+        return waves(distance, self.width, self.base).to(projection) @ projection  # [head, count, d]
+
+    def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
+        """Return the terms, each [head, query, key]."""
+        q, k = needs_queries(self.title, inputs)
+        everything = (0, inputs.n_query), (0, inputs.n_key)
+        return {
+            "content": q @ k.mT * scale,
+            **self.with_heads(inputs.heads)._terms(inputs, scale, *everything),
+        }
+
+    def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
+        q, k = needs_queries(self.title, inputs)
+        u, v = (bias.to(q)[:, None] for bias in self.biases(q.shape[2]))  # [head, 1, d] each
+
+        def at(offset: Tensor) -> Tensor:
+            return self.vectors(offset, q.shape[2])  # [head, count, d]
+
+        start, height = inputs.query_start, rows[1] - rows[0]
+        # One query is v itself, whichever row asks.
+        lone = v.expand(-1, inputs.n_query, -1)  # [head, query, d]
+        return {
+            "key bias": (u @ k[:, slice(*cols)].mT * scale).expand(-1, height, -1),
+            "content-position": query_products(q, at, start, rows, cols) * scale,
+            "position bias": query_products(lone, at, start, rows, cols) * scale,
+        }  # [head, rows, cols] each
+
+    def positional(
+        self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None
+    ) -> Tensor:
+        """Return every term but content, summed: [head, rows, cols]."""
+        family = self.with_heads(inputs.heads)
+        terms = family._terms(inputs, scale, rows or (0, inputs.n_query), cols or (0, inputs.n_key))
+        return sum(terms.values(), start=torch.zeros(()))
+
+    def fit_curve(self, n: int, head: int) -> Tensor | None:
+        """Return v·W_r R_D / √d over δ, float64 [2n−1]; None where no table says the width of a head."""
+        head_dim = self._head_dim()
+        if head_dim is None:
+            return None
+        _, v = self.biases(head_dim)  # [head, d]
+        vectors = self.vectors(offsets(n), head_dim)[head].double()  # [2n−1, d]
+        return vectors @ v[head].double() / math.sqrt(head_dim)
+
+    def _head_dim(self) -> int | None:
+        return next((table.shape[-1] for table in (self.v, self.w_r, self.u) if table is not None), None)
+
+    def knobs(self, head: int) -> tuple[Knob, ...]:
+        """Return the numbers of v."""
+        width = self._head_dim() or 0
+        return tuple(Knob(f"v {place}", -np.inf, np.inf, (-2.0, 2.0), linear=True) for place in range(width))
+
+    def knob_values(self, head: int) -> np.ndarray:
+        """Return the head's v, float64 [d]."""
+        head_dim = self._head_dim()
+        return np.empty(0) if head_dim is None else self.biases(head_dim)[1][head].double().numpy().copy()
+
+    def with_knobs(self, head: int, values: np.ndarray) -> Self:
+        """Return the encoding with the head's v replaced."""
+        head_dim = self._head_dim()
+        if head_dim is None:
+            return self
+        v = self.biases(head_dim)[1].double().clone()  # [head, d]
+        v[head] = torch.from_numpy(np.array(values, np.float64))
+        return replace(self, v=v)
+
+    def trained_length(self) -> int | None:
+        """Return the distance from which on all are the same."""
+        return self.clamp or None
+
+    def variants(self) -> tuple[Variant, ...]:
+        """Return sines and cosines interleaved, as in absolute positions."""
+        return (_interleaved(self),) if self.w_r is not None else ()
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the terms, with the vectors of n_key positions written down."""
+        if head_dim is None:
+            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        u, v = self.biases(head_dim)
+        clamped = f".clamp({-self.clamp}, {self.clamp})" if self.clamp else ""
+        return f"""def bias(n_query, n_key, q, k, scale=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    u = {literal(u)}.to(q)[:, None]  # [head, 1, d]
+    v = {literal(v)}.to(q)[:, None]  # [head, 1, d]
+    w_r = {literal(self._table("w_r", head_dim, SEED + 2, self.width, head_dim))}.to(q)  # [head, D, d]
+    rates = {self.base!r} ** (-torch.arange(0, {self.width}, 2, dtype=torch.float64) / {self.width})
+    distance = torch.arange(1 - n_key, n_key){clamped}  # query − key
+    angles = distance.double()[:, None] * rates
+    waves = torch.cat((angles.sin(), angles.cos()), -1)[:, :{self.width}].to(q)  # [distance, D]
+    vectors = (waves @ w_r)[:, n_key - 1 - offsets(n_query, n_key)]  # [head, query, key, d]
+    return scale * (u @ k.mT + torch.einsum("hid,hijd->hij", q + v, vectors))  # [head, query, key]
+"""
+
+
+def _interleaved(family: TransformerXL) -> Variant:
+    assert family.w_r is not None
+    # Reading [sin, cos, sin, cos, …] with a projection made for [sin …, cos …] is the same as permuting its rows.
+    half = math.ceil(family.width / 2)
+    order = torch.arange(family.width)
+    places = torch.where(order % 2 == 0, order // 2, half + order // 2)  # [D]
+    swapped = torch.empty_like(family.w_r)
+    swapped[:, places] = family.w_r
+    help = "Sines and cosines interleaved, where this projection expects one half of each."
+    return Variant("interleaved waves", help, replace(family, w_r=swapped))

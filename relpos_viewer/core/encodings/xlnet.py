@@ -1,0 +1,89 @@
+"""XLNet: Transformer-XL's terms in both directions, and a term for segments. Yang et al. 2019, arXiv 1906.08237."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from relpos_viewer.core.encodings.base import Parameter, Span, check_table, literal, needs_queries
+from relpos_viewer.core.encodings.relative import drawn
+from relpos_viewer.core.encodings.transformer_xl import SEED, TransformerXL
+from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class XLNet(TransformerXL):
+    """Adds s·(q_i + r_s)·seg[0 where query and key lie in the same segment, 1 where not].
+
+    The documents of the tokens are the segments; without them all is one.
+    """
+
+    name = "xlnet"
+    title = "XLNet"
+    paper = "Yang et al. 2019, arXiv 1906.08237"
+    summary = "Transformer-XL's terms for both directions, and one for whether query and key share a segment."
+    sign = "R is a function of D = query − key = −δ, for past and future alike."
+    scaling = "All terms are scaled by 1/√d."
+    parameters = (
+        *TransformerXL.parameters,
+        Parameter("r_s", "table", None, "Bias on segments (r_s_bias) [head, d]; seeded when empty."),
+        Parameter("segments", "table", None, "Vectors for same and other segment (seg_embed) [2, head, d]."),
+    )
+    head_axes: ClassVar = {**TransformerXL.head_axes, "r_s": 0, "segments": 1}
+
+    r_s: Tensor | None = None
+    segments: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        """Check the tables' axes."""
+        super().__post_init__()
+        if self.r_s is not None:
+            check_table(self.r_s, "xlnet r_s", "[head, d]", 2)
+        if (
+            self.segments is not None
+            and check_table(self.segments, "xlnet segments", "[2, head, d]", 3).shape[0] != 2
+        ):
+            raise ViewerError("the xlnet segments hold two vectors a head, for the same segment and another.")
+
+    def _segment_tables(self, head_dim: int) -> tuple[Tensor, Tensor]:
+        """Return r_s [head, d] and the two vectors [2, head, d]."""
+        heads = self.heads or 1
+        r_s = self._table("r_s", head_dim, SEED + 3, head_dim)
+        if self.segments is None:
+            return r_s, drawn(SEED + 4, heads, self.first_head, 2, head_dim).transpose(0, 1) / 2
+        return r_s, self.segments.expand(2, heads, -1)
+
+    def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
+        terms = super()._terms(inputs, scale, rows, cols)
+        q, _ = needs_queries(self.title, inputs)
+        r_s, vectors = (table.to(q) for table in self._segment_tables(q.shape[2]))
+        both = (q[:, slice(*rows)] + r_s[:, None]) @ vectors.permute(1, 2, 0)  # [head, rows, 2]
+        segment = torch.tensor(inputs.tokens.documents or (0,) * inputs.n_key, device=q.device)  # [key]
+        start = inputs.query_start
+        other = (
+            segment[start + rows[0] : start + rows[1], None] != segment[None, slice(*cols)]
+        )  # [rows, cols]
+        terms["segment"] = torch.where(other, both[..., 1:], both[..., :1]) * scale  # [head, rows, cols]
+        return terms
+
+    def python(self, n_key: int, head_dim: int | None = None) -> str:
+        """Return the terms; `segment` [key] may be given, else all is one segment."""
+        base = super().python(n_key, head_dim)
+        assert head_dim is not None
+        r_s, vectors = self._segment_tables(head_dim)
+        whole = base.replace("def bias(", "def relative_terms(")
+        return f"""{whole}
+
+def bias(n_query, n_key, q, k, scale=None, segment=None):
+    scale = q.shape[-1] ** -0.5 if scale is None else scale
+    segment = torch.zeros(n_key) if segment is None else segment
+    r_s = {literal(r_s)}.to(q)[:, None]  # [head, 1, d]
+    vectors = {literal(vectors)}.to(q)  # [2, head, d]
+    both = (q + r_s) @ vectors.permute(1, 2, 0)  # [head, query, 2]
+    other = segment[n_key - n_query :, None] != segment[None, :]  # [query, key]
+    return relative_terms(n_query, n_key, q, k, scale) + scale * torch.where(other, both[..., 1:], both[..., :1])
+"""
