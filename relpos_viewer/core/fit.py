@@ -183,11 +183,7 @@ def _solved(
     base = _curve(start, head, n)[places]  # [place]
     rest = wanted[places] - base  # [place]
     linear = [place for place, knob in enumerate(knobs) if knob.linear]
-    columns = np.empty((len(places), len(linear)))  # [place, linear]
-    for column, place in enumerate(linear):
-        moved = values.copy()
-        moved[place] += 1.0
-        columns[:, column] = _curve(family.with_knobs(head, moved), head, n)[places] - base
+    columns = _columns(start, head, n, places, linear, values, base)  # [place, linear]
     if not family.own_constant:
         columns, rest = columns - columns.mean(0), rest - rest.mean()
     if linear:
@@ -198,6 +194,27 @@ def _solved(
         rest = rest - columns @ (better[linear] - values[linear])
         start = family.with_knobs(head, better)
     return start, np.nan_to_num(rest, nan=1e6, posinf=1e6, neginf=-1e6)
+
+
+def _columns(
+    family: Encoding,
+    head: int,
+    n: int,
+    places: np.ndarray,
+    linear: Sequence[int],
+    values: np.ndarray,
+    base: np.ndarray,
+) -> np.ndarray:
+    """Return how the curve changes at some places with each linear knob, [place, linear]."""
+    known = family.slopes_of_knobs(head, n)  # [linear, 2n−1]
+    if known is not None:
+        return known.T[places]
+    columns = np.empty((len(places), len(linear)))  # [place, linear]
+    for column, place in enumerate(linear):
+        moved = values.copy()
+        moved[place] += 1.0
+        columns[:, column] = _curve(family.with_knobs(head, moved), head, n)[places] - base
+    return columns
 
 
 def _on_scale(knobs: Sequence[Knob], values: Sequence[float] | np.ndarray) -> np.ndarray:

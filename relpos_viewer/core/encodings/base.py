@@ -271,6 +271,10 @@ class Encoding:
         curve = self.curve(n, torch.float64)  # [head, 2n−1]
         return None if curve is None else curve[head]
 
+    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray | None:
+        """Return how the curve changes with each linear knob, float64 [linear, 2n−1]; None to find out by trying."""
+        return None
+
     def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
         """Return numbers of knobs from which a search for `target` may well begin, float64 [knob] each.
 

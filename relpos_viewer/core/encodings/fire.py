@@ -115,9 +115,7 @@ class Fire(Encoding):
 
     def _curves(self, n: int) -> Tensor:
         """Return the curves below the threshold, float64 [head, 2n−1]."""
-        share = self.psi(torch.arange(n, dtype=torch.float64)) / (
-            self.psi(torch.tensor(self.threshold, dtype=torch.float64)) + TINY
-        )
+        share = self._shares(torch.arange(n, dtype=torch.float64))  # [n]
         past = self.curve_at(share)  # [head, n], by distance
         return torch.cat((past.flip(1), past[:, 1:]), 1)
 
@@ -135,6 +133,10 @@ class Fire(Encoding):
         distance = query - torch.arange(*cols, dtype=torch.float64)  # [rows, cols]
         share = self.psi(distance) / (self.psi(query.clamp_min(self.threshold)) + TINY)  # [rows, cols]
         return family.curve_at(share).to(inputs.content_dtype).to(inputs.device)
+
+    def _shares(self, delta: Tensor) -> Tensor:
+        """Return ψ(|δ|) / ψ(L), the network's argument below the threshold."""
+        return self.psi(delta) / (self.psi(torch.tensor(self.threshold, dtype=torch.float64)) + TINY)
 
     def _control_offsets(self, n: int) -> list[int]:
         """Return distances that lie evenly on the bent axis, ascending."""
@@ -166,9 +168,7 @@ class Fire(Encoding):
         """
         w1, b1, w2, b2 = self.layers()
         distances = self._control_offsets(n)
-        share = self.psi(torch.tensor(distances, dtype=torch.float64)) / (
-            self.psi(torch.tensor(self.threshold, dtype=torch.float64)) + TINY
-        )  # [point]
+        share = self._shares(torch.tensor(distances, dtype=torch.float64))  # [point]
         units = (share[:, None] * w1 + b1).relu()  # [point, hidden]
         units = torch.cat(
             (units, torch.ones(len(distances), 1, dtype=torch.float64)), 1
@@ -201,6 +201,13 @@ class Fire(Encoding):
         w2[head] = torch.from_numpy(np.array(values[1:-1], np.float64))
         b2[head] = float(values[-1])
         return replace(self, c=min(max(float(values[0]), 1e-6), 1e6), w2=w2, b2=b2)
+
+    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray:
+        """Return the first layer's units along the curve, and the constant, float64 [hidden + 1, 2n−1]."""
+        w1, b1, _, _ = self.layers()
+        share = self._shares(torch.arange(1 - n, n, dtype=torch.float64))  # [2n−1]
+        units = (w1[:, None] * share + b1[:, None]).relu()  # [hidden, 2n−1]
+        return torch.cat((units, torch.ones(1, 2 * n - 1, dtype=torch.float64))).numpy()
 
     def trained_length(self) -> int | None:
         """Return the position after which the curve is stretched."""

@@ -99,6 +99,17 @@ class Sandwich(Encoding):
         """Return the encoding with another base."""
         return replace(self, base=min(max(float(values[0]), 1.000001), 1e12))
 
+    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
+        """Return the best of many bases: the curve ripples with the base, and a search from afar stops at a ripple."""
+        n = (len(target) + 1) // 2
+        wanted = np.isfinite(target)
+        bases = np.geomspace(2.0, 1e8, 120)
+        curves = [
+            replace(self, base=float(base)).curve(n, torch.float64)[head].numpy()[wanted] for base in bases
+        ]
+        rest = np.stack(curves) - target[wanted]  # [base, offset]
+        return [np.array([bases[int(np.argmin(rest.var(1)))]])]
+
     def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
         """Return the wavelengths and the divisor of each head."""
         waves = tuple((str(t), f"{2 * math.pi / rate:.6g}") for t, rate in enumerate(self._rates().tolist()))

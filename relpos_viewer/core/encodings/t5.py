@@ -133,6 +133,10 @@ class T5(Encoding):
         table[:, head] = torch.from_numpy(np.asarray(values))
         return replace(self, table=table)
 
+    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray:
+        """Return which offsets each bucket holds, float64 [bucket, 2n−1]."""
+        return (self.buckets(n).numpy() == np.arange(self.num_buckets)[:, None]).astype(np.float64)
+
     def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
         """Return which offsets each bucket holds."""
         rows = tuple(

@@ -133,6 +133,11 @@ class Tisa(Encoding):
             tables[name][:, head] = torch.from_numpy(column.copy())
         return replace(self, **tables)
 
+    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray:
+        """Return each kernel at height 1, float64 [kernel, 2n−1]."""
+        _, sharp, centre = self.knob_values(head).reshape(3, -1, 1)  # [kernel, 1] each
+        return np.exp(-sharp * (np.arange(1 - n, n) - centre) ** 2)
+
     def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
         """Return the kernels that a greedy search finds: the one that explains most, then the next beside it."""
         wanted = np.isfinite(target)
