@@ -70,7 +70,8 @@ def test_figures_are_those_of_whole_matrices(name, mask, edit, monkeypatch):
     monkeypatch.setattr(field_measures, "ROWS", 32)
     monkeypatch.setattr(field_measures, "COLS", 64)
     curve = EDITS[edit](130)
-    for dtype, rel in ((torch.float32, 1e-6), (torch.float64, 1e-9)):
+    # A float32 term that is small beside its content loses digits when it is added to it.
+    for dtype, rel in ((torch.float32, 5e-6), (torch.float64, 1e-9)):
         inputs = inputs_of(dtype, documents=True)
         field = ScoreField.of(inputs, encoding(name), mask=mask, edit=curve, display=(8, 8))
         exact = of_matrices(

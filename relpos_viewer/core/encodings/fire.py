@@ -18,7 +18,6 @@ from relpos_viewer.core.encodings.base import (
     Parameter,
     Span,
     check_table,
-    head_spread,
     literal,
 )
 from relpos_viewer.core.errors import ViewerError
@@ -89,7 +88,9 @@ class Fire(Encoding):
         bends = -torch.arange(hidden, dtype=torch.float64) / hidden
         b1 = bends if self.b1 is None else self.b1.double()
         if self.w2 is None:
-            spread = torch.from_numpy(head_spread(heads))[:, None]  # [head, 1]
+            # By the head's own index, so that a head taken alone is the same; 0.618 spreads any number of them.
+            index = torch.arange(self.first_head, self.first_head + heads, dtype=torch.float64)  # [head]
+            spread = (0.3 + 0.618 * index)[:, None] % 1  # [head, 1]
             place = torch.arange(hidden, dtype=torch.float64) / hidden  # [hidden]
             w2 = 1.5 * torch.cos(9 * place + 5 * spread + 1.2) - 0.5  # [head, hidden], changes of slope
         else:
