@@ -67,16 +67,17 @@ class HeadTerms:
         one = inputs.head(head)
         full = encoding.with_heads(inputs.heads)  # a table is checked against all heads, then one is taken
         factor = content_scale(inputs, scale)
+        alone = full.for_one_head(head).for_blocks(one)
         q = k = curve = turned = None
         if one.q is not None and one.k is not None:
             q, k = (one.q[0] * factor).flip(0), one.k[0].contiguous()  # [query, d], [key, d]
         if full.toeplitz:
             curve = full.curve(inputs.n_key, inputs.content_dtype)[head].to(inputs.device).contiguous()
         else:
-            factors = full.for_one_head(head).factors(one)
+            factors = alone.factors(one)
             if factors is not None:
                 turned = ((factors[0][0] * factor).flip(0), factors[1][0].contiguous())
-        return cls(one, full.for_one_head(head), scale, q, k, curve, turned)
+        return cls(one, alone, scale, q, k, curve, turned)
 
     @property
     def n_query(self) -> int:

@@ -13,6 +13,7 @@ from relpos_viewer.core.encodings.base import (
     Handle,
     Parameter,
     Span,
+    Variant,
     check_table,
     literal,
     needs_queries,
@@ -103,6 +104,27 @@ class Absolute(Encoding):
         return replace(
             self,
             base=Rope(base=self.base).dragged(handle, head, offset, value, n, head_dim - head_dim % 2).base,
+        )
+
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the sinusoid with its halves side by side, and positions that do not count from 0."""
+        if self.kind != "sinusoidal":
+            return ()
+        q, _ = needs_queries(self.title, inputs)
+        n, width = inputs.n_key, q.shape[2] if inputs.w_q is None else inputs.w_q.shape[1]
+        p = sinusoids(n, width, self.base)  # [key, D]
+        halves = torch.cat((p[:, 0::2], p[:, 1::2]), 1)  # [key, D]
+        return (
+            Variant(
+                "sines, then cosines",
+                "One half sines, one half cosines, as in tensor2tensor, fairseq and XLNet, where the paper interleaves.",
+                replace(self, kind="learned", table=halves),
+            ),
+            Variant(
+                "positions from 2",
+                "Counted from padding_idx + 1 = 2, as fairseq and RoBERTa count.",
+                replace(self, kind="learned", table=sinusoids(n + 2, width, self.base)[2:]),
+            ),
         )
 
     def trained_length(self) -> int | None:

@@ -21,6 +21,7 @@ from relpos_viewer.core.encodings.base import (
     literal,
 )
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offsets
 
 
@@ -115,11 +116,22 @@ class Alibi(Encoding):
         rows = tuple((str(h), f"{slope:.6g}") for h, slope in enumerate(self.slope_of_each().tolist()))
         return (Convention("Slopes", "", ("head", "slope"), rows),)
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the other rule of slopes, which differs when the head count is no power of two."""
-        other = "uniform" if self.rule == "interleaved" else "interleaved"
-        help = "2^(−8h/H) for every H, where models interleave the slopes of two powers of two."
-        return (Variant(f"{other} slopes", help, replace(self, rule=other, slopes=None)),)
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the other form, and the other rule of slopes, which differs when H is no power of two."""
+        form = "symmetric" if self.form == "causal" else "causal"
+        help = {
+            "symmetric": "−m·|δ| for the future too, as encoders have it; the past is the same.",
+            "causal": "m·δ for every δ, as decoders have it: the future is rewarded the more the farther it is.",
+        }[form]
+        found = [Variant(form, help, replace(self, form=form))]
+        if self.slopes is None:
+            rule = "uniform" if self.rule == "interleaved" else "interleaved"
+            help = {
+                "uniform": "2^(−8h/H) for every H, where models interleave the slopes of two powers of two.",
+                "interleaved": "The slopes of two powers of two interleaved, as models have it where H is none.",
+            }[rule]
+            found.append(Variant(f"{rule} slopes", help, replace(self, rule=rule)))
+        return tuple(found)
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the lines."""

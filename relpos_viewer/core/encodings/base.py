@@ -305,8 +305,12 @@ class Encoding:
             *self.tables(n, head_dim),
         )
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return what this encoding becomes under conventions that are mixed up in practice."""
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return what this encoding, of as many heads as `inputs`, becomes under conventions that code mixes up.
+
+        Raises:
+            ViewerError: when the family cannot be applied to these inputs.
+        """
         return ()
 
     def trained_length(self) -> int | None:
@@ -353,6 +357,10 @@ class Encoding:
                     f"the {self.name} {name} holds {table.shape[axis]} heads, the queries {heads}; they must agree."
                 )
         return replace(self, heads=heads)
+
+    def for_blocks(self, inputs: AttentionInputs) -> Self:
+        """Return the same encoding with what it would work out anew for each block of `inputs` written down once."""
+        return self
 
     def for_one_head(self, head: int) -> Self:
         """Return the encoding of head `head` alone: each table keeps one head."""

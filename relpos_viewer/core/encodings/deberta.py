@@ -105,14 +105,18 @@ class Deberta(Encoding):
         table, heads = getattr(self, name), self.heads or 1
         place = self.place(offset)  # [count]
         if table is None:
-            seed = SEED + (name == "q_r")
-            mixing = drawn(seed, heads, self.first_head, 64, head_dim) / 4  # [head, 64, d]
-            return waves(self.span - place, 64) @ mixing  # [head, count, d]
+            return self._seeded(name, place, head_dim)
         if table.shape[2] != head_dim:
             raise ViewerError(
                 f"the deberta {name} is {table.shape[2]} wide, a query {head_dim}; they must agree."
             )
         return table.expand(heads, -1, -1)[:, place]
+
+    def _seeded(self, name: str, place: Tensor, head_dim: int) -> Tensor:
+        """Return the illustration of a table at places [count], [head, count, d]."""
+        seed = SEED + (name == "q_r")
+        mixing = drawn(seed, self.heads or 1, self.first_head, 64, head_dim) / 4  # [head, 64, d]
+        return waves(self.span - place, 64) @ mixing
 
     def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
         """Return content-content, content-position and position-content, each [head, query, key]."""
@@ -164,17 +168,24 @@ class Deberta(Encoding):
                 first = at
         return (Convention("Places", "Row of both tables.", ("δ", "place"), tuple(rows)),)
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the tables read as key − query."""
-        if self.k_r is None or self.q_r is None:
-            return ()
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return both tables read as key − query, and the second alone, as the paper writes it."""
+        q, _ = needs_queries(self.title, inputs)
 
-        def turned(table: Tensor) -> Tensor:
+        def turned(name: str) -> Tensor:
+            table = getattr(self, name)  # [head, 2·span, d]
+            if table is None:
+                table = self._seeded(name, torch.arange(2 * self.span), q.shape[2])
             # Place p of i − j becomes place 2·span − p; place 0 has no partner and keeps the farthest.
             return torch.cat((table[:, -1:], table[:, 1:].flip(1)), 1)
 
+        found = []
+        if self.side != "c2p":
+            help = "The paper's reading: position-to-content at j − i, where all code has i − j for both terms."
+            found.append(Variant("p2c at (j, i)", help, replace(self, q_r=turned("q_r"))))
         help = "Past and future swapped: the places of key − query on tables of query − key."
-        return (Variant("key − query", help, replace(self, k_r=turned(self.k_r), q_r=turned(self.q_r))),)
+        both = replace(self, k_r=turned("k_r"), q_r=turned("q_r"))
+        return (*found, Variant("key − query", help, both))
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the vectors of n_key positions."""

@@ -104,11 +104,25 @@ class Fire(Encoding):
 
     def curve_at(self, share: Tensor) -> Tensor:
         """Return f at shares ψ(|δ|) / ψ(…) [*], float64 [head, *]."""
+        bends, slopes, levels = self._pieces()
+        piece = torch.bucketize(share, bends)  # [*]
+        return slopes[:, piece] * share + levels[:, piece]
+
+    def _pieces(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the network as straight pieces: bends [unit], and slope and level of each piece [head, unit + 1].
+
+        One look-up and one line a number, where the units themselves would be `HIDDEN` of each.
+        """
         w1, b1, w2, b2 = self.layers()
-        total = b2.view(-1, *(1,) * share.ndim).expand(-1, *share.shape).clone()  # [head, *]
-        for unit in range(len(w1)):  # one unit at a time, as all at once would take 32 times the memory
-            total += w2[:, unit].view(-1, *(1,) * share.ndim) * (w1[unit] * share + b1[unit]).relu()
-        return total
+        flat = w1 == 0
+        bend, order = torch.where(flat, math.inf, -b1 / torch.where(flat, 1.0, w1)).sort()  # [unit]
+        w1, b1, w2 = w1[order], b1[order], w2[:, order]
+        pieces = torch.arange(len(bend) + 1)[:, None]  # [piece, 1]
+        after = pieces > torch.arange(len(bend))  # [piece, unit], whether the piece lies past the unit's bend
+        on = torch.where(w1 > 0, after, ~after)  # [piece, unit]
+        on = torch.where(w1 == 0, b1 > 0, on).double()  # a unit without slope is on or off everywhere
+        slopes = w2 @ (on * w1).T  # [head, piece]
+        return bend, slopes, w2 @ (on * b1).T + b2[:, None]
 
     def fit_curve(self, n: int, head: int) -> Tensor:
         """Return the head's curve for queries up to the threshold, float64 [2n−1]."""
@@ -209,6 +223,21 @@ class Fire(Encoding):
         share = self._shares(torch.arange(1 - n, n, dtype=torch.float64))  # [2n−1]
         units = (w1[:, None] * share + b1[:, None]).relu()  # [hidden, 2n−1]
         return torch.cat((units, torch.ones(1, 2 * n - 1, dtype=torch.float64))).numpy()
+
+    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
+        """Return the best of many c, each with the second layer that suits it: a search from afar stops half way."""
+        n = (len(target) + 1) // 2
+        wanted = np.isfinite(target)
+        best, least = self.c, math.inf
+        for c in np.geomspace(1e-3, 10.0, 80).tolist():
+            units = replace(self, c=c).slopes_of_knobs(head, n)[:, wanted].T  # [offset, hidden + 1]
+            layer = np.linalg.lstsq(units, target[wanted], rcond=1e-12)[0]  # [hidden + 1]
+            rest = float(np.square(units @ layer - target[wanted]).sum())
+            if rest < least:
+                best, least = c, rest
+        values = self.knob_values(head)
+        values[0] = best
+        return [values]
 
     def trained_length(self) -> int | None:
         """Return the position after which the curve is stretched."""

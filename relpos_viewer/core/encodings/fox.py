@@ -14,6 +14,7 @@ from relpos_viewer.core.encodings.base import (
     Handle,
     Parameter,
     Span,
+    Variant,
     check_table,
     literal,
     needs_queries,
@@ -132,6 +133,15 @@ class FoX(Encoding):
             above = float(self.fading(torch.tensor(middle, dtype=torch.float64))) > wanted
             low, high = (low, middle) if above == bool(rising) else (middle, high)
         return replace(self, gate_bias=(low + high) / 2)
+
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the gates read with the other sign, which is the sister family."""
+        from relpos_viewer.core.encodings.cable import Cable  # which is made from this one
+
+        other = FoX if isinstance(self, Cable) else Cable
+        given = {name: getattr(self, name) for name in ("gate_bias", "w", "gates", "heads", "first_head")}
+        help = f"The gates read as {other(**given).title} has them: −softplus(f) is ln σ(−f)."
+        return (Variant("other sign of the gates", help, other(**given)),)
 
     def _fading_code(self) -> str:
         return "torch.nn.functional.logsigmoid(f)"

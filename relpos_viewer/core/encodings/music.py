@@ -84,12 +84,14 @@ class Music(Encoding):
         """Return the number of distances that have a vector."""
         return None if self.table is None else self.table.shape[1]
 
-    def variants(self) -> tuple[Variant, ...]:
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
         """Return the table read from its other end."""
-        if self.table is None:
-            return ()
+        q, _ = needs_queries(self.title, inputs)
+        table = self.table  # [head, L, d]
+        if table is None:
+            table = self.vectors(torch.arange(1 - inputs.n_key, 1), q.shape[2])  # [head, key, d]
         help = "Row 0 taken for δ = 0: near and far change places."
-        return (Variant("first row first", help, replace(self, table=self.table.flip(1))),)
+        return (Variant("first row first", help, replace(self, table=table.flip(1))),)
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the vectors of n_key distances."""

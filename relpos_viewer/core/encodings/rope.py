@@ -218,11 +218,16 @@ class Rope(Encoding):
         text = f"Pair m holds dimensions {pairs}. Factor on cos and sin: {self.amplitude:.7g}."
         return (Convention("Frequencies", text, ("pair", "radians a position", "wavelength"), rows),)
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the other pairing of dimensions."""
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the other pairing of dimensions, and YaRN's factor on one of q and k alone."""
         other = "interleaved" if self.layout == "half" else "half"
-        help = f"Weights of a {self.layout} model read as {other}: other dimensions turn together."
-        return (Variant(f"{other} pairs", help, replace(self, layout=other)),)
+        help = f"Weights of a model with {self.layout} pairs read as {other}: other dimensions turn together."
+        found = [Variant(f"{other} pairs", help, replace(self, layout=other))]
+        if self.scaling_rule == "yarn":
+            help = "The factor taken once, as if it stood on the score; it stands on cos and sin, so it is squared."
+            once = replace(self, attention_factor=math.sqrt(self.amplitude))
+            found.append(Variant("factor once", help, once))
+        return tuple(found)
 
     def trained_length(self) -> int | None:
         """Return the length before the scaling."""

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import Convention, Encoding, Handle, Knob, Parameter, Variant, literal
+from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offsets
 
 
@@ -119,7 +120,7 @@ class Sandwich(Encoding):
             Convention("Divisors", "8h/H, h from 1.", ("head", "divisor"), heads),
         )
 
-    def variants(self) -> tuple[Variant, ...]:
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
         """Return the sum that starts at the other t."""
         other = "0" if self.first == "1" else "1"
         return (

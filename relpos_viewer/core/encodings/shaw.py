@@ -120,12 +120,12 @@ class Shaw(Encoding):
         """Return the length up to which every offset has a vector of its own."""
         return self.clip + 1
 
-    def variants(self) -> tuple[Variant, ...]:
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
         """Return the table read as query − key."""
-        if self.table is None:
-            return ()
+        q, _ = needs_queries(self.title, inputs)
+        table = self.vectors(q.shape[2])  # [2K + 1, d]
         help = "A table of query − key read as key − query: past and future change places."
-        return (Variant("query − key", help, replace(self, table=self.table.flip(0))),)
+        return (Variant("query − key", help, replace(self, table=table.flip(0))),)
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the table."""

@@ -95,6 +95,10 @@ class Swin(Encoding):
         column = plane[::-1, ::-1].ravel()  # by query − key
         return np.concatenate((column, 0.5 - head_spread(self.extra))) if self.extra else column
 
+    def for_blocks(self, inputs: AttentionInputs) -> Self:
+        """Return the encoding with its table made."""
+        return replace(self, table=self.with_heads(inputs.heads).table_for(inputs.n_key))
+
     def index(self, query: Tensor, key: Tensor, height: int) -> Tensor:
         """Return the row of the table for tokens at positions query and key (broadcast), int64."""
         dy = query // self.width - key // self.width
@@ -137,12 +141,11 @@ class Swin(Encoding):
         )
         return (Convention("Window", text),)
 
-    def variants(self) -> tuple[Variant, ...]:
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
         """Return the table read as key − query."""
-        if self.table is None:
-            return ()
-        whole = self.table.shape[0] - self.extra
-        turned = torch.cat((self.table[:whole].flip(0), self.table[whole:]))
+        table = self.table_for(inputs.n_key)  # [row, head]
+        whole = table.shape[0] - self.extra
+        turned = torch.cat((table[:whole].flip(0), table[whole:]))  # [row, head]
         help = "The table read by key − query: left and right, up and down change places."
         return (Variant("key − query", help, replace(self, table=turned)),)
 

@@ -107,6 +107,10 @@ class SwinV2(Encoding):
         )
         return w1, b1, w2.expand(heads, -1)
 
+    def for_blocks(self, inputs: AttentionInputs) -> Self:
+        """Return the encoding with the network's answers made."""
+        return replace(self, table=self.with_heads(inputs.heads)._swin(inputs.n_key).table)
+
     def height(self, n: int) -> int:
         """Return the rows of the window for n tokens."""
         return self._swin(n).height(n)
@@ -161,6 +165,17 @@ class SwinV2(Encoding):
     def trained_length(self) -> int | None:
         """Return the tokens of the window in training."""
         return self.trained**2 or None
+
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the bias read by key − query, and dot products where cosines belong."""
+        table = self._swin(inputs.n_key).table  # [row, head]
+        assert table is not None, "the network has just been asked"
+        help = "The bias read by key − query: left and right, up and down change places."
+        found = [Variant("key − query", help, replace(self, table=table.flip(0)))]
+        if self.cosine:
+            help = "scale · q·k in place of scaled cosines, as in the first Swin."
+            found.append(Variant("dot products", help, replace(self, cosine=False)))
+        return tuple(found)
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the look-up in the plane, and the cosines."""

@@ -24,6 +24,7 @@ from relpos_viewer.core.encodings.base import (
     literal,
 )
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offsets, t5_bucket
 
 
@@ -145,14 +146,24 @@ class T5(Encoding):
         text = "ln(|δ| / exact) / ln(max / exact) · (side − exact): the division comes first."
         return (Convention("Buckets", text, ("δ", "bucket"), rows),)
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the table read as query − key."""
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the table read as query − key, and by the other stack's rule of buckets."""
         table = self._full_table()  # [bucket, head]
         if not self.bidirectional:
-            return ()
+            if self.num_buckets < 4 or self.num_buckets % 2:
+                return ()
+            help = "A decoder's table read as an encoder's: the past has half of the buckets, and grows coarser."
+            return (Variant("bidirectional", help, replace(self, table=table, bidirectional=True)),)
         swapped = table.roll(self.num_buckets // 2, 0)  # [bucket, head]
         help = "Past and future swapped: the buckets of query − key on a table of key − query."
-        return (Variant("query − key", help, replace(self, table=swapped)),)
+        found = [Variant("query − key", help, replace(self, table=swapped))]
+        if self.max_distance > self.num_buckets // 2:
+            help = (
+                "An encoder's table read as a decoder's: the far past falls into the future's buckets, and the "
+                "future into bucket 0."
+            )
+            found.append(Variant("causal", help, replace(self, table=table, bidirectional=False)))
+        return tuple(found)
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the bucket function and its table."""

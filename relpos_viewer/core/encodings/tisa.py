@@ -22,6 +22,7 @@ from relpos_viewer.core.encodings.base import (
     literal,
 )
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offsets
 
 TABLES = ("amplitude", "sharpness", "centre")
@@ -176,7 +177,7 @@ class Tisa(Encoding):
         )
         return (Convention("Kernels", "", ("head", "kernel", *TABLES), rows),)
 
-    def variants(self) -> tuple[Variant, ...]:
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
         """Return what the authors' code computes: the kernels at −δ − 1."""
         tables = self.kernels()
         moved = replace(self, **{**tables, "centre": -tables["centre"] - 1})

@@ -175,9 +175,16 @@ class TransformerXL(Encoding):
         """Return the distance from which on all are the same."""
         return self.clamp or None
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return sines and cosines interleaved, as in absolute positions."""
-        return (_interleaved(self),) if self.w_r is not None else ()
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return R at key − query, and sines and cosines interleaved as in absolute positions."""
+        q, _ = needs_queries(self.title, inputs)
+        head_dim = q.shape[2]
+        w_r = self._table("w_r", head_dim, SEED + 2, self.width, head_dim)  # [head, D, d]
+        sines = math.ceil(self.width / 2)
+        # sin(−x) = −sin x: turning the rows that sines meet is the same as turning the distance.
+        turned = torch.cat((-w_r[:, :sines], w_r[:, sines:]), 1)  # [head, D, d]
+        help = "R at key − query: past and future swapped, as when the positions are not counted down."
+        return (Variant("key − query", help, replace(self, w_r=turned)), _interleaved(replace(self, w_r=w_r)))
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the terms, with the vectors of n_key positions written down."""

@@ -62,11 +62,12 @@ class XLNet(TransformerXL):
         q, _ = needs_queries(self.title, inputs)
         r_s, vectors = (table.to(q) for table in self._segment_tables(q.shape[2]))
         both = (q[:, slice(*rows)] + r_s[:, None]) @ vectors.permute(1, 2, 0)  # [head, rows, 2]
-        segment = torch.tensor(inputs.tokens.documents or (0,) * inputs.n_key, device=q.device)  # [key]
-        start = inputs.query_start
-        other = (
-            segment[start + rows[0] : start + rows[1], None] != segment[None, slice(*cols)]
-        )  # [rows, cols]
+        documents, start = inputs.tokens.documents, inputs.query_start
+        other = torch.zeros(rows[1] - rows[0], cols[1] - cols[0], dtype=torch.bool)  # [rows, cols]
+        if documents is not None:
+            of_rows = torch.tensor(documents[start + rows[0] : start + rows[1]])  # [rows]
+            other = of_rows[:, None] != torch.tensor(documents[slice(*cols)])
+        other = other.to(q.device)
         terms["segment"] = torch.where(other, both[..., 1:], both[..., :1]) * scale  # [head, rows, cols]
         return terms
 

@@ -117,11 +117,25 @@ class XPos(Encoding):
         decay = Convention("Decays", "", ("pair", "ζ", "factor a position"), rows)
         return (*self.rope.tables(n, head_dim), decay)
 
-    def variants(self) -> tuple[Variant, ...]:
-        """Return the other pairing of dimensions."""
+    def variants(self, inputs: AttentionInputs) -> tuple[Variant, ...]:
+        """Return the other pairing of dimensions, another base of the decay, its powers swapped, and none of it."""
         other = "interleaved" if self.layout == "half" else "half"
         help = f"Weights of a model with {self.layout} pairs read as {other}: other dimensions turn together."
-        return (Variant(f"{other} pairs", help, replace(self, layout=other)),)
+        base = 2 * self.scale_base
+        return (
+            Variant(f"{other} pairs", help, replace(self, layout=other)),
+            Variant(
+                f"scale base {base:g}",
+                "Another distance over which pairs decay: it is a setting of code, in no checkpoint.",
+                replace(self, scale_base=base),
+            ),
+            Variant(
+                "powers swapped",
+                "Queries scaled by ζ^(−i), keys by ζ^j: the past grows where it should decay.",
+                replace(self, scale_base=-self.scale_base),
+            ),
+            Variant("without decay", "The decay forgotten: read as plain RoPE.", self.rope),
+        )
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the rotation and its decay."""
