@@ -20,20 +20,16 @@ from relpos_viewer.core.crew import CancelLike, Crew
 from relpos_viewer.core.exponentials import exp_
 from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on, laid_on, line_on
 from relpos_viewer.core.ladders import Rungs, has_ladders, ladder, sum_rungs
+from relpos_viewer.core.level_sums import DEPTH, HEIGHT, NOTHING, LevelSums, widen
 from relpos_viewer.core.visibility import Visibility
 
 # A block of 128 × 2,048 float32 scores is 1 MB and stays in the nearest large cache of a core. With smaller ones the
 # threads wait for each other's Python between the operations.
-ROWS, COLS = 128, 2048
+ROWS, COLS = HEIGHT, 2048
 # Where a row's own maximum has left its bins by this factor, float32 begins to lose the rest: e^−57.
 FAINT = 1e-25
 # Sums relative to a maximum that has risen by more than this would leave float32 (e^88).
 RISE = 60.0
-# How far below the highest level of its chunks a row's maximum may lie: what float32 loses there, e^(50 − 87) of the
-# row's sum a cell, is nothing.
-DEPTH = 50.0
-# A chunk whose level lies this far below the highest adds nothing that float32 could hold: e^(50 − 150) a cell.
-NOTHING = 150.0
 
 Writer = Callable[[Span, Span, Tensor], Tensor]
 """Writes the scores of a block, rows turned round, into the tensor that it is given."""
@@ -77,22 +73,22 @@ class RowStatistics:
 
     @classmethod
     def empty(cls, terms: HeadTerms, bins: int) -> RowStatistics:
-        """Return statistics in which nothing has been seen."""
+        """Return statistics whose tensors have not been written to, but for `broken`, and `content` without any."""
 
-        def full(shape: tuple[int, ...], value: float) -> Tensor:
-            return torch.full(shape, value, dtype=terms.dtype, device=terms.device)
+        def new(*shape: int) -> Tensor:
+            return torch.empty(shape, dtype=terms.dtype, device=terms.device)
 
         n = terms.n_query
         blocks = math.ceil(n / ROWS)
         return cls(
-            shift=full((n,), 0.0),
-            sums=full((n, bins), 0.0),
-            peaks=full((n, bins), -math.inf),
-            rest=full((n,), 0.0),
+            shift=new(n),
+            sums=new(n, bins),
+            peaks=new(n, bins),
+            rest=new(n),
             broken=torch.zeros(n, dtype=torch.bool, device=terms.device),
             content=[math.inf, -math.inf],
-            low=full((blocks, bins), math.inf),
-            high=full((blocks, bins), -math.inf),
+            low=new(blocks, bins),
+            high=new(blocks, bins),
         )
 
 
@@ -129,10 +125,17 @@ class Scan:
             Whatever `cancel` raises; `stats` is then not to be used.
         """
         lock = threading.Lock()
+        # Most of what is summed is content, own term and edit together.
+        lean = None
+        if self.write == self.terms.base:
+            ends = self.extents and not stats.content[0] <= stats.content[1]
+            lean = LevelSums.of(self.terms, self.visibility, self.edges, self.crew, curve, ends)
 
         def job(rows: Span) -> None:
             content = [math.inf, -math.inf]
-            if not self._rows_by_levels(stats, rows, curve, content):
+            if lean is not None and lean.rows(stats, rows, content):
+                pass
+            elif not self._rows_by_levels(stats, rows, curve, content):
                 self._rows(stats, rows, curve, content if self.extents else None)
             with lock:
                 ends = stats.content
@@ -140,6 +143,8 @@ class Scan:
 
         # The blocks of a causal mask grow with the rows: the longest first, so that all workers end together.
         self.crew.run(job, parts(self.terms.n_query, ROWS)[::-1], cancel, share)
+        if lean is not None and self.extents:
+            lean.look_for_ends(stats, stats.content, cancel)
 
     def touched(
         self,
@@ -329,7 +334,7 @@ class Scan:
         if self.extents:
             terms.content(rows, (low, high), live)
             # In the order of memory, which takes a third of the time.
-            highest = _widen(content, live.t(), None if hidden is None else hidden.t())
+            highest = widen(content, live.t(), None if hidden is None else hidden.t())
         if self.extents and terms.own_is_toeplitz:
             # Content and curve together bound the scores, so the level goes with the curve: no pass of its own.
             assert terms.curve is not None
@@ -367,6 +372,10 @@ class Scan:
         new = {"dtype": self.terms.dtype, "device": self.terms.device}
         peaks = torch.full((height, bins), -math.inf, **new)  # [rows turned round, bin]
         sums = torch.zeros((height, bins), **new)  # [rows turned round, bin]
+        if self.extents:
+            for y0, _ in parts(height, ROWS):
+                block = (a + y0) // ROWS
+                stats.low[block], stats.high[block] = math.inf, -math.inf
         shifts: list[tuple[Span, Tensor]] = []
         for part in self._chunks(rows):
             block = self._scores(rows, part, curve, content, ())
@@ -458,7 +467,7 @@ class Scan:
             self.write(rows, (low, high), live)
         else:
             self.terms.content(rows, (low, high), live)
-            _widen(content, live, hidden)
+            widen(content, live, hidden)
             self.terms.add_own(rows, (low, high), live)
         if hidden is not None:
             live.masked_fill_(hidden, -math.inf)
@@ -516,17 +525,6 @@ def _free_cells(block: Tensor) -> Tensor:
     """Return a view of the free cells after each row of a block, see `diagonals`."""
     height, width = block.shape
     return block.as_strided((height, height), (block.stride(0), 1), block.storage_offset() + width)
-
-
-def _widen(ends: list[float], live: Tensor, hidden: Tensor | None) -> float:
-    """Let [smallest, largest] take in the finite cells of a block that are not hidden, and return their largest."""
-    low, high = (math.nan, math.nan) if hidden is not None else (float(live.amin()), float(live.amax()))
-    if not (math.isfinite(low) and math.isfinite(high)):
-        odd = ~live.isfinite() if hidden is None else ~live.isfinite() | hidden
-        low = float(live.masked_fill(odd, math.inf).amin())
-        high = float(live.masked_fill(odd, -math.inf).amax())
-    ends[0], ends[1] = min(ends[0], low), max(ends[1], high)
-    return high
 
 
 def band_rows(bin_width: float) -> int:

@@ -17,7 +17,6 @@ from relpos_viewer.core.attention import Attention, attention
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES, PlainField
-from relpos_viewer.core.head_terms import HeadTerms
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.core.pooling import REDUCTIONS, pool, strongest_cell
@@ -517,17 +516,18 @@ def test_a_pass_or_edit_that_is_stopped_leaves_the_next_picture_exact(checks, ho
 def test_masks_skip_blocks_that_are_wholly_hidden(monkeypatch):
     n, cells = 4096, []
     q, k = layer(16, n, n, heads=1)
-    content = HeadTerms.content
+    product = torch.mm
 
-    def counting(terms, rows, cols, out):
-        cells[-1] += (rows[1] - rows[0]) * (cols[1] - cols[0]) / n**2
-        return content(terms, rows, cols, out)
+    def counting(left, right, out):
+        cells[-1] += out.numel() / n**2
+        return product(left, right, out=out)
 
-    monkeypatch.setattr(HeadTerms, "content", counting)
+    monkeypatch.setattr(torch, "mm", counting)
     for mask in ("none", "causal", "window:64"):
         cells.append(0.0)
         ScoreField(q, k, encoding="none", mask=mask, device="cpu").prepare()
-    assert cells[0] == 1 and cells[1] < 0.53 and cells[2] < 0.07
+    # A few pixels are computed again for the smallest and largest content.
+    assert 1 <= cells[0] < 1.01 and 0.5 < cells[1] < 0.53 and cells[2] < 0.07
 
 
 MEMORY = """
