@@ -24,6 +24,7 @@ from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.core.limits import view_levels
 from relpos_viewer.core.masks import parse_mask
+from relpos_viewer.core.planes import PlaneSet, plane_set
 from relpos_viewer.core.pooling import Span, block_edges, block_of, chosen_reduce, whole_cells
 from relpos_viewer.core.quantise import quantise
 from relpos_viewer.document.arrays import same
@@ -90,6 +91,7 @@ class Frame:
 
     `exact` is False for sampled pixels, which exact ones follow. `problem` says why the document's source cannot
     be shown; inputs are then those of the last one that could. `drift` is what a refresh found, None without one.
+    `plane` is that of a two-dimensional family.
     """
 
     document: Document
@@ -105,6 +107,7 @@ class Frame:
     problem: str = ""
     exact: bool = True
     drift: float | None = None
+    plane: PlaneSet | None = None
 
     @property
     def n_query(self) -> int:
@@ -147,6 +150,7 @@ class FrameMaker:
     _inputs: _Memo = field(default_factory=_Memo)
     _pictures: _Memo = field(default_factory=lambda: _Memo(let_go=_close))
     _content: _Memo = field(default_factory=_Memo)
+    _plane: _Memo = field(default_factory=_Memo)
 
     def __call__(self, request: FrameRequest, cancel: Cancel) -> Frame:
         """Return the frame.
@@ -229,6 +233,7 @@ class FrameMaker:
             problem=problem,
             exact=exact,
             drift=drift,
+            plane=self._plane.get((inputs, document.encoding), lambda: plane_set(inputs, encoding)),
         )
 
     def close(self) -> None:
@@ -236,6 +241,7 @@ class FrameMaker:
         self._inputs.forget()
         self._pictures.forget()
         self._content.forget()
+        self._plane.forget()
 
     def _read(self, document: Document, device: str) -> tuple[AttentionInputs, str]:
         """The inputs of the document's source, or else the last ones and why: so everything else stays live."""

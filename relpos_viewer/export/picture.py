@@ -13,6 +13,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import PlainField
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
+from relpos_viewer.core.planes import PlaneSet, plane_set
 from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.export.cells import Cells, cells_of, long_curves
 
@@ -30,6 +31,7 @@ class Picture:
         formula: what the positional term is, for its panel.
         scale: how the content is scaled, for its panel.
         mask: the mask in words.
+        plane: the bias of a two-dimensional family, drawn in place of the curve; None for others.
     """
 
     field: Cells
@@ -40,6 +42,7 @@ class Picture:
     formula: str
     scale: str
     mask: str
+    plane: PlaneSet | None = None
 
     @property
     def heads(self) -> int:
@@ -94,6 +97,7 @@ def picture(
         formula="b(j − i)" if encoding.toeplitz else "from q, k and position",
         scale=_scale_words(inputs, scale),
         mask=_mask_words(inputs, mask),
+        plane=plane_set(inputs, encoding),
     )
 
 

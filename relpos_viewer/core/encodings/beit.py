@@ -36,6 +36,8 @@ class Beit(Swin):
         ),
     )
     extra: ClassVar[int] = 3
+    first_patch: ClassVar[int] = 1
+    beside: ClassVar[tuple[str, ...]] = ("class → patch", "patch → class", "class → class")
 
     width: int = 14
 

@@ -12,7 +12,6 @@ from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
     Convention,
-    Encoding,
     Parameter,
     Span,
     Variant,
@@ -21,11 +20,12 @@ from relpos_viewer.core.encodings.base import (
     literal,
 )
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.encodings.planar import PlaneEncoding
 from relpos_viewer.core.inputs import AttentionInputs
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Swin(Encoding):
+class Swin(PlaneEncoding):
     """b_h(i, j) = table[(y_i − y_j + h − 1)·(2w − 1) + x_i − x_j + w − 1, head], tokens row by row in a window h × w.
 
     A function of the offset in the plane; along the line δ = key − query it is none.
@@ -74,7 +74,7 @@ class Swin(Encoding):
         if needed > height:
             raise ViewerError(
                 f"the {self.name} table is for a window of {height} × {self.width} = {height * self.width} tokens, and "
-                f"there are {n}; shorten the sequence."
+                f"there are {n}; shorten the sequence, or reset the table."
             )
         return height
 
@@ -128,6 +128,17 @@ class Swin(Encoding):
         return replace(self, table=table)
 
     def trained_length(self) -> int | None:
+    def beside_plane(self, head: int, n: int) -> Tensor:
+        """Return what the head's column holds after the plane, [number]."""
+        column = self.table_for(n)[:, head]  # [row]
+        return column[len(column) - self.extra :]
+
+    def with_beside_plane(self, head: int, numbers: Tensor, n: int) -> Self:
+        """Return the encoding with the head's numbers after the plane replaced, exactly."""
+        table = self.table_for(n).clone()  # [row, head]
+        table[len(table) - self.extra :, head] = numbers.to(table)
+        return replace(self, table=table)
+
         """Return the tokens of the window that a table is for."""
         if self.table is None:
             return None

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from relpos_viewer.core.encodings.base import (
-    Encoding,
+    BIAS_OF_VECTORS,
     Parameter,
     Span,
     check_table,
@@ -19,6 +19,7 @@ from relpos_viewer.core.encodings.base import (
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn
+from relpos_viewer.core.encodings.planar import PlaneEncoding
 from relpos_viewer.core.encodings.swin import Swin
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -28,7 +29,7 @@ LARGEST_SCALE = 100.0  # the reference clamps e^logit_scale there
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SwinV2(Encoding):
+class SwinV2(PlaneEncoding):
     """score = min(e^logit_scale, 100)·cos(q_i, k_j) + 16·σ(MLP(g(dy), g(dx))), g(x) = sign(x)·log2(1 + |x|)/3.
 
     x is 8 · (query − key) / (window − 1). What cosine attention differs from scale · q·k by counts as positional, so
@@ -61,6 +62,7 @@ class SwinV2(Encoding):
     )
     head_axes: ClassVar = {"logit_scale": 0, "w2": 0, "table": 1}
 
+    plane_range: ClassVar[tuple[float, float]] = (1e-3, 16 - 1e-3)  # 16·σ never gets to its ends
     width: int = 8
     trained: int = 0
     cosine: bool = True
@@ -158,9 +160,15 @@ class SwinV2(Encoding):
         return self._swin(n).plane(head, n)
 
     def with_plane(self, head: int, plane: Tensor, n: int) -> Self:
-        """Return the encoding with the head's plane replaced, brought into 0 … 16."""
-        within = plane.clamp(1e-3, 16 - 1e-3)
-        return replace(self, table=self._swin(n).with_plane(head, within, n).table)
+    def planes(self, n: int) -> Tensor:
+        """Return every head's bias by key − query, [head, 2h − 1, 2w − 1]; the network is asked once."""
+        return self._swin(n).planes(n)
+
+        """Return the encoding with the head's plane replaced: what is new in it is brought into 0 … 16."""
+        swin = self._swin(n)
+        kept = plane == swin.plane(head, n)  # [2h − 1, 2w − 1]
+        within = torch.where(kept, plane, plane.clamp(*self.plane_range))
+        return replace(self, table=swin.with_plane(head, within, n).table)
 
     def trained_length(self) -> int | None:
         """Return the tokens of the window in training."""
