@@ -19,8 +19,8 @@ from relpos_viewer.core.encodings.base import (
     head_spread,
     literal,
 )
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.encodings.planar import PlaneEncoding
+from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 
 

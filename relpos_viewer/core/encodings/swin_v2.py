@@ -18,8 +18,8 @@ from relpos_viewer.core.encodings.base import (
     literal,
     needs_queries,
 )
-from relpos_viewer.core.encodings.relative import drawn
 from relpos_viewer.core.encodings.planar import PlaneEncoding
+from relpos_viewer.core.encodings.relative import drawn
 from relpos_viewer.core.encodings.swin import Swin
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -61,8 +61,8 @@ class SwinV2(PlaneEncoding):
         ),
     )
     head_axes: ClassVar = {"logit_scale": 0, "w2": 0, "table": 1}
-
     plane_range: ClassVar[tuple[float, float]] = (1e-3, 16 - 1e-3)  # 16·σ never gets to its ends
+
     width: int = 8
     trained: int = 0
     cosine: bool = True
