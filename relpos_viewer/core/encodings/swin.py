@@ -127,7 +127,6 @@ class Swin(PlaneEncoding):
         table[: len(table) - self.extra, head] = plane.to(table).flip(0, 1).reshape(-1)
         return replace(self, table=table)
 
-    def trained_length(self) -> int | None:
     def beside_plane(self, head: int, n: int) -> Tensor:
         """Return what the head's column holds after the plane, [number]."""
         column = self.table_for(n)[:, head]  # [row]
@@ -139,6 +138,7 @@ class Swin(PlaneEncoding):
         table[len(table) - self.extra :, head] = numbers.to(table)
         return replace(self, table=table)
 
+    def trained_length(self) -> int | None:
         """Return the tokens of the window that a table is for."""
         if self.table is None:
             return None

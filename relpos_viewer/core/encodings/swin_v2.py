@@ -159,11 +159,11 @@ class SwinV2(PlaneEncoding):
         """Return the head's bias by key − query, [2h − 1, 2w − 1]."""
         return self._swin(n).plane(head, n)
 
-    def with_plane(self, head: int, plane: Tensor, n: int) -> Self:
     def planes(self, n: int) -> Tensor:
         """Return every head's bias by key − query, [head, 2h − 1, 2w − 1]; the network is asked once."""
         return self._swin(n).planes(n)
 
+    def with_plane(self, head: int, plane: Tensor, n: int) -> Self:
         """Return the encoding with the head's plane replaced: what is new in it is brought into 0 … 16."""
         swin = self._swin(n)
         kept = plane == swin.plane(head, n)  # [2h − 1, 2w − 1]
