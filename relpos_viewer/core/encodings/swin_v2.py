@@ -11,7 +11,6 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from relpos_viewer.core.encodings.base import (
-    BIAS_OF_VECTORS,
     Parameter,
     Span,
     check_table,
