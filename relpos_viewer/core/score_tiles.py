@@ -14,6 +14,8 @@ from relpos_viewer.core.visibility import Visibility
 
 # Most numbers in the counts by offset of pixels that are visible in part.
 LARGEST_HISTOGRAM = 1 << 23
+# Runs of keys that are summed at once for pixels that are visible in part.
+RUNS = 4096
 
 
 def pooled(
@@ -220,7 +222,11 @@ def term_sums(
     some = ~whole & (counts > 0)
     parts = total.masked_fill_(torch.from_numpy(~whole).to(total.device), 0.0)
     if some.any():
-        cells = pooled(write, visibility, rows, cols, "mean", crew, like, cancel, some)
+        cells = (
+            _seen_sums(terms, stage, visibility, rows, cols, some, crew, cancel)
+            if visibility.by_runs
+            else pooled(write, visibility, rows, cols, "mean", crew, like, cancel, some)
+        )
         parts = torch.where(torch.from_numpy(some).to(cells.device), cells, parts)
     return parts
 
@@ -236,6 +242,82 @@ def _whole_sums(terms: HeadTerms, stage: str, rows: np.ndarray, cols: np.ndarray
         both = product_sums(*terms.turned, rows, cols)
         return _finite(both - product_sums(terms.q, terms.k, rows, cols))
     return None
+
+
+def _seen_sums(
+    terms: HeadTerms,
+    stage: str,
+    visibility: Visibility,
+    rows: np.ndarray,
+    cols: np.ndarray,
+    some: np.ndarray,
+    crew: Crew,
+    cancel: CancelLike,
+) -> Tensor:
+    """Return the sums over the visible cells of the pixels `some`, where each query sees one run; see `_whole_sums`."""
+    assert terms.q is not None and terms.k is not None
+    content = run_sums(terms.q, terms.k, visibility, rows, cols, some, crew, cancel)
+    if stage == "content":
+        return content
+    assert terms.turned is not None
+    return run_sums(*terms.turned, visibility, rows, cols, some, crew, cancel) - content
+
+
+def run_sums(
+    q_turned: Tensor,
+    k: Tensor,
+    visibility: Visibility,
+    rows: np.ndarray,
+    cols: np.ndarray,
+    some: np.ndarray,
+    crew: Crew,
+    cancel: CancelLike,
+) -> Tensor:
+    """Return Σ q·k over the visible cells of some pixels: each query times the sum of the keys of a pixel that it sees.
+
+    Args:
+        q_turned: [query, d], last query first.
+        k: [key, d].
+        visibility: by runs.
+        rows, cols: int64 edges of the pixels.
+        some: bool [h, w], which pixels.
+        crew: who does the work.
+        cancel: asked between pieces.
+
+    Returns:
+        float64 [h, w], 0 at other pixels.
+    """
+    h, w = some.shape
+    total = torch.zeros(h, w, dtype=torch.float64)  # [h, w]
+    heights = np.diff(rows)
+    step = max(COLS * w // int(cols[-1] - cols[0]), 1)  # pixels a chunk
+
+    def job(x0: int) -> None:
+        part = slice(x0, min(x0 + step, w))
+        c, d = int(cols[part.start]), int(cols[part.stop])
+        sums = torch.zeros(d - c + 1, k.shape[1], dtype=torch.float64, device=k.device)
+        torch.cumsum(k[c:d], 0, dtype=torch.float64, out=sums[1:])  # [keys + 1, d], sums from c on
+        y, x = np.nonzero(some[:, part])  # [pixel]
+        most = max(RUNS // int(heights.max()), 1)
+        for a in range(0, len(y), most):
+            y_, x_ = y[a : a + most], x[a : a + most] + x0  # [pixel]
+            tall = heights[y_]
+            begins = np.cumsum(tall) - tall  # [pixel], its first run
+            queries = np.arange(tall.sum()) + np.repeat(rows[y_] - begins, tall)  # [run]
+            left, right = np.repeat(cols[x_], tall), np.repeat(cols[x_ + 1], tall)  # [run]
+            low, high = (
+                torch.from_numpy(np.clip(ends[queries], left, right) - c).to(k.device)
+                for ends in (visibility.first, visibility.stop)
+            )
+            keys = sums.index_select(0, high).sub_(sums.index_select(0, low))  # [run, d]
+            place = torch.from_numpy(len(q_turned) - 1 - queries).to(k.device)
+            values = keys.mul_(q_turned.index_select(0, place)).sum(1).cpu().numpy()  # [run]
+            total[torch.from_numpy(y_), torch.from_numpy(x_)] = torch.from_numpy(
+                np.add.reduceat(values, begins)
+            )
+
+    crew.run(job, [x for x in range(0, w, step) if some[:, x : x + step].any()], cancel)
+    return total.to(k.device)
 
 
 def _finite(sums: Tensor) -> Tensor | None:

@@ -131,25 +131,34 @@ class Visibility:
 
     def counts(self, row_edges: np.ndarray, col_edges: np.ndarray) -> np.ndarray:
         """Return how many visible cells each block of a partition holds, int64 [h, w]."""
+        if self._cells is None:
+            start, stop = (self._before(ends, row_edges, col_edges) for ends in (self.first, self.stop))
+            return np.diff(start - stop, axis=1)
         counts = np.zeros((len(row_edges) - 1, len(col_edges) - 1), np.int64)  # [h, w]
         cols = (int(col_edges[0]), int(col_edges[-1]))
         for group, (start, stop) in enumerate(itertools.pairwise(row_edges)):
             for a in range(int(start), int(stop), COUNTED_ROWS):
                 rows = (a, min(a + COUNTED_ROWS, int(stop)))
-                if self._cells is not None:
-                    seen = self.block(rows, cols)
-                    per_key = (
-                        np.full(cols[1] - cols[0], rows[1] - rows[0])
-                        if seen is None
-                        else seen.sum(0).cpu().numpy()
-                    )  # [cols]
-                    counts[group] += np.add.reduceat(per_key, col_edges[:-1] - cols[0])
-                    continue
-                low, high = self.first[rows[0] : rows[1], None], self.stop[rows[0] : rows[1], None]
-                # How many visible keys lie before each edge, up to a constant of the row.
-                before = np.clip(col_edges[None, :], low, high).sum(0)  # [w + 1]
-                counts[group] += np.diff(before)
+                seen = self.block(rows, cols)
+                per_key = (
+                    np.full(cols[1] - cols[0], rows[1] - rows[0])
+                    if seen is None
+                    else seen.sum(0).cpu().numpy()
+                )  # [cols]
+                counts[group] += np.add.reduceat(per_key, col_edges[:-1] - cols[0])
         return counts
+
+    @staticmethod
+    def _before(ends: np.ndarray, row_edges: np.ndarray, col_edges: np.ndarray) -> np.ndarray:
+        """Return Σ max(edge − end, 0) over the rows of each group and their `ends` [query], int64 [h, w + 1]."""
+        h, w = len(row_edges) - 1, len(col_edges)
+        ends = ends[row_edges[0] : row_edges[-1]]  # [rows]
+        group = np.repeat(np.arange(h), np.diff(row_edges))  # [rows]
+        place = group * (w + 1) + np.searchsorted(col_edges, ends)  # [rows], the first edge from there on
+        many = np.bincount(place, minlength=h * (w + 1)).reshape(h, w + 1)[:, :w].cumsum(1)
+        # Sums of less than 2^53 are exact in float64.
+        total = np.bincount(place, ends, h * (w + 1)).reshape(h, w + 1)[:, :w].cumsum(1)
+        return many * col_edges - total.astype(np.int64)
 
     def offset_counts(self) -> np.ndarray:
         """Return how many visible cells each offset has, int64 [2·key−1]."""
