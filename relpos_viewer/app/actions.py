@@ -91,6 +91,12 @@ MENUS: tuple[tuple[str, str], ...] = (
 
 DYNAMIC_MENUS: tuple[DynamicMenu, ...] = (
     DynamicMenu("File/Open recent", "Open a file that was used lately.", after="open", icon="recent"),
+    DynamicMenu(
+        "Edit/Range/Copy from head",
+        "Give the range the values of another head.",
+        after="range_turn",
+        icon="head",
+    ),
     DynamicMenu("Device", "Choose where the numbers are computed.", icon="device"),
 )
 
@@ -175,6 +181,47 @@ _EDIT = (
     ),
     ActionSpec(
         "reset_all", "Reset all heads", "Edit", "Take your edit away from every head.", "Ctrl+Shift+R"
+    ),
+    ActionSpec(
+        "range_scale",
+        "Scale…",
+        "Edit/Range",
+        "Stretch the selected range, or all that is visible, about its mean.",
+        "Ctrl+Alt+M",
+    ),
+    ActionSpec(
+        "range_shift", "Shift…", "Edit/Range", "Move the range up or down by score units.", "Ctrl+Alt+U"
+    ),
+    ActionSpec(
+        "range_flatten", "Flatten", "Edit/Range", "Give the range its mean everywhere.", starts_section=True
+    ),
+    ActionSpec(
+        "range_straighten", "Straighten", "Edit/Range", "Draw a straight line between the range's ends."
+    ),
+    ActionSpec(
+        "range_smooth",
+        "Smooth",
+        "Edit/Range",
+        "Round the corners of the range; again for more.",
+        "Ctrl+Alt+S",
+    ),
+    ActionSpec(
+        "range_mirror",
+        "Mirror past and future",
+        "Edit/Range",
+        "Give each offset of the range the value of its opposite.",
+        icon="mirror",
+        starts_section=True,
+    ),
+    ActionSpec("range_reverse", "Reverse", "Edit/Range", "Read the range from its other end."),
+    ActionSpec("range_turn", "Turn upside down", "Edit/Range", "Flip the range about its mean."),
+    ActionSpec(
+        "range_formula",
+        "Formula…",
+        "Edit/Range",
+        "Set the range by a formula of the offset, shown while it is typed.",
+        "Ctrl+Alt+F",
+        starts_section=True,
     ),
     ActionSpec(
         "mirror",
@@ -396,6 +443,16 @@ _TOOLS = (
         group="tool",
     ),
     ActionSpec(
+        "tool:handles",
+        "Handles",
+        "Tools",
+        "Move the family's own parameters; your edit stays.",
+        "Ctrl+Shift+D",
+        "handles",
+        checkable=True,
+        group="tool",
+    ),
+    ActionSpec(
         "radius_up",
         "Wider brush",
         "Tools",
@@ -437,6 +494,9 @@ GESTURES: tuple[Gesture, ...] = (
     Gesture(
         "Curve", "Shift+click, or drag along the offset axis", "Select a range, which then moves together"
     ),
+    Gesture("Curve", "Drag a diamond with Handles", "Move a parameter of the family; your edit stays"),
+    Gesture("Curve", "H, or Shift+H, with Handles", "Go to the next handle, or the one before"),
+    Gesture("Curve", "Arrow keys with Handles", "Move that handle; with Shift ten times finer"),
     Gesture("Curve", "Wheel over an axis", "Zoom that axis; double-click shows everything again"),
     Gesture("Curve", "Double-click a point", "Take your edit away from it"),
     Gesture("Curve", "Left, Right", "Select the next point"),

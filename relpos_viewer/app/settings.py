@@ -11,6 +11,7 @@ from typing import Any
 from PySide6.QtCore import QByteArray, QSettings
 
 THEMES = ("system", "light", "dark")
+CURVE_TOOLS = ("brush", "freehand", "anchors", "handles")
 RECENT_LIMIT = 10
 # Answers are kept for more files than the menu shows; the oldest go first.
 ANSWERS_LIMIT = 100
@@ -79,6 +80,25 @@ class Settings:
     @head_strip.setter
     def head_strip(self, value: bool) -> None:
         self._store.setValue("window/heads", "shown" if value else "hidden")
+
+    @property
+    def curve_tool(self) -> str:
+        """What a drag on the curve does, one of `CURVE_TOOLS`."""
+        value = self._text("curve/tool")
+        return value if value in CURVE_TOOLS else CURVE_TOOLS[0]
+
+    @curve_tool.setter
+    def curve_tool(self, value: str) -> None:
+        self._store.setValue("curve/tool", value)
+
+    @property
+    def formulas(self) -> list[str]:
+        """Formulas used for the curve, the newest first."""
+        return [text for text in self._list("curve/formulas") if isinstance(text, str)]
+
+    @formulas.setter
+    def formulas(self, value: list[str]) -> None:
+        self._set_list("curve/formulas", value)
 
     @property
     def folder(self) -> str:

@@ -74,7 +74,7 @@ class Nudger:
 def set_value(hand: Hand, offset: int, value: float) -> Edit | None:
     """Return the edit that makes the whole curve equal `value` score units at `offset`."""
     values = hand.draw(hand.edit, np.array([offset]), np.array([value]))
-    return _changed(hand, values, f"Set δ = {short(offset)} to {short(value)}")
+    return changed(hand, values, f"Set δ = {short(offset)} to {short(value)}")
 
 
 def reset_selection(hand: Hand) -> Edit | None:
@@ -88,17 +88,17 @@ def reset_selection(hand: Hand) -> Edit | None:
         values = brush.move(hand.edit, reach, -float(hand.edit[hand.curves.head, column]), hand.heads)
     else:
         values = brush.reset(hand.edit, reach.columns, hand.heads)
-    return _changed(hand, values, f"Reset {range_text(*hand.selection)}")
+    return changed(hand, values, f"Reset {range_text(*hand.selection)}")
 
 
 def reset_head(hand: Hand) -> Edit | None:
     """Return the edit that takes the shown head back to the family's curve."""
-    return _changed(hand, brush.reset(hand.edit, slice(None), [hand.curves.head]), "Reset curve of this head")
+    return changed(hand, brush.reset(hand.edit, slice(None), [hand.curves.head]), "Reset curve of this head")
 
 
 def reset_all(hand: Hand) -> Edit | None:
     """Return the edit that takes every head back to the family's curve."""
-    return _changed(hand, np.zeros_like(hand.edit), "Reset all curves")
+    return changed(hand, np.zeros_like(hand.edit), "Reset all curves")
 
 
 def paste(hand: Hand, text: str) -> Edit | None:
@@ -109,7 +109,7 @@ def paste(hand: Hand, text: str) -> Edit | None:
     """
     path, totals = read_table(text, hand.n)
     name = "Paste one value" if len(path) == 1 else f"Paste {len(path)} values"
-    return _changed(hand, hand.draw(hand.edit, path, totals), name)
+    return changed(hand, hand.draw(hand.edit, path, totals), name)
 
 
 def range_text(low: int, high: int) -> str:
@@ -117,6 +117,6 @@ def range_text(low: int, high: int) -> str:
     return f"δ = {short(low)}" if low == high else f"δ = {short(low)}…{short(high)}"
 
 
-def _changed(hand: Hand, values: np.ndarray, name: str) -> Edit | None:
-    """No step of undo for what changes nothing."""
+def changed(hand: Hand, values: np.ndarray, name: str) -> Edit | None:
+    """Return the edit that makes Δ `values`; None, and so no step of undo, where that changes nothing."""
     return None if np.array_equal(values, hand.edit) else Edit(values, name)

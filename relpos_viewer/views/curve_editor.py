@@ -3,12 +3,15 @@
 GUI thread only. The editor shows the curves of the newest frame and keeps nothing of its own but the gesture in
 hand, which it previews at once; every change leaves it as a signal, and the document answers with `set_edit`.
 
-The pointer moves a brush: neighbours follow. The keyboard moves the one selected point, or range, alone.
+The pointer moves a brush: neighbours follow. The keyboard moves the one selected point, or range, alone. With the tool
+"handles" both move the family's own parameters instead (`curve_handle_tool`), and the edit stays.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt, Signal
@@ -16,16 +19,20 @@ from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QFrame, QMenu, QVBoxLayout, QWidget
 
 from relpos_viewer.core.curves import CurveSet
+from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import short
 from relpos_viewer.document.arrays import same
 from relpos_viewer.views import curve_commands as commands
+from relpos_viewer.views import curve_ranges as ranges
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_commands import Edit, Nudger, range_text
 from relpos_viewer.views.curve_entry import CurveEntry
 from relpos_viewer.views.curve_fit import fitted_offsets, fitted_values, grown_values
 from relpos_viewer.views.curve_gesture import Pointer, Stroke, VerticalDrag
 from relpos_viewer.views.curve_hand import Hand
+from relpos_viewer.views.curve_handle_tool import SNAP_PIXELS, HandleTool
+from relpos_viewer.views.curve_handles import handle_label
 from relpos_viewer.views.curve_item import Marks, Shown
 from relpos_viewer.views.curve_keys import command_for
 from relpos_viewer.views.curve_label import point_label, write_table
@@ -36,13 +43,12 @@ from relpos_viewer.views.theme import LIGHT, Theme
 
 # An anchor is a target this many pixels wide to either side.
 ANCHOR_TARGET = 8.0
-# Round values under Ctrl lie at least this many pixels apart, so that a hand can choose one.
-SNAP_PIXELS = 12.0
 
 CURSORS = {
     "brush": Qt.CursorShape.SizeVerCursor,
     "freehand": Qt.CursorShape.CrossCursor,
     "anchors": Qt.CursorShape.SizeVerCursor,
+    "handles": Qt.CursorShape.ArrowCursor,
 }
 DRAG_HINTS = {
     "brush": "Shift: finer · Ctrl: round values · wheel: radius · Esc: cancel",
@@ -59,7 +65,9 @@ class CurveEditor(QFrame):
         edit_previewed(values): the edit under the moving hand.
         edit_committed(values, name, merge_key): one step of undo, named. Steps that follow within a second and
             have the same merge_key, a str, are one step; None never merges.
-        edit_cancelled(): the edit is again what it was at `edit_started`.
+        edit_cancelled(): the edit, and the encoding, are again what they were at `edit_started`.
+        encoding_previewed(encoding): the encoding under the moving hand.
+        encoding_committed(encoding, name, merge_key): one step of undo, as with `edit_committed`.
         offset_hovered(offset or None): what the pointer or the arrow keys are at; again when its value changed.
         tool_changed(): a setting of the header changed.
         hint_changed(text): what the keys do at this moment, for the status line; empty when nothing special.
@@ -70,6 +78,8 @@ class CurveEditor(QFrame):
     edit_previewed = Signal(object)
     edit_committed = Signal(object, str, object)
     edit_cancelled = Signal()
+    encoding_previewed = Signal(object)
+    encoding_committed = Signal(object, str, object)
     offset_hovered = Signal(object)
     tool_changed = Signal()
     hint_changed = Signal(str)
@@ -102,6 +112,12 @@ class CurveEditor(QFrame):
         self._anchors: tuple[int, ...] = ()
         self._anchors_before: tuple[int, ...] = ()
         self._nudger = Nudger()
+        self._handles = HandleTool(self)
+        self._range_menu: QMenu | None = None
+        self._asked: Callable[[float], object] | None = None
+        self._asked_next: Callable[[int], object] | None = None
+        self._before_trial: np.ndarray | None = None
+        self._tool_before = self.tools.tool
         self._view_chosen = False
         self._told: int | None = None
         self._hint = ""
@@ -125,8 +141,8 @@ class CurveEditor(QFrame):
         self.plot.reset_requested.connect(self.reset_view)
         self.plot.zoomed.connect(self._on_zoomed)
         self.plot.focus_changed.connect(self._show_focus)
-        self.entry.accepted.connect(self.set_value)
-        self.entry.next_requested.connect(self._open_next)
+        self.entry.accepted.connect(self._on_entry)
+        self.entry.next_requested.connect(self._on_entry_next)
         self.entry.closed.connect(self._on_entry_closed)
 
     # What is shown.
@@ -152,8 +168,10 @@ class CurveEditor(QFrame):
         same_visible = same_shape and np.array_equal(before.visible, curves.visible)
         if not same_shape or before.head != curves.head:
             self._drop_gesture()
+            self.drop_formula()
             self.entry.hide()
         self._curves, self._future_masked, self._beyond_rule = curves, causal_future_masked, beyond_rule
+        self._handles.offer()
         if self._gesture is None:
             known = self._document_edit is not None and self._document_edit.shape == curves.edit.shape
             self._edit = self._document_edit if known else curves.edit
@@ -166,7 +184,9 @@ class CurveEditor(QFrame):
         if not same_visible:
             self._anchors = self._end_anchors()
         self.tools.offer_snap(curves.buckets is not None)
-        if not same_visible or before.family is not curves.family:
+        if same_visible and self._handles.active:
+            self.grow_values()  # the plot must not jump away from under a hand that moves parameters
+        elif not same_visible or before.family is not curves.family:
             self._fit_view()
         # Most frames of a drag bring the edit that is drawn already: painting it once is enough.
         same_marks = same_visible and before.head == curves.head and same(before.beyond, curves.beyond)
@@ -182,13 +202,28 @@ class CurveEditor(QFrame):
         self._document_edit = values
         if self._gesture is None and self._curves is not None and values.shape == self._curves.edit.shape:
             self._edit = values
-            self._grow_values()
+            self.grow_values()
             self._refresh()
+
+    def set_encoding(self, encoding: Encoding | None, n: int, head_dim: int | None) -> None:
+        """Show the handles of the document's encoding as it now is.
+
+        Args:
+            encoding: with its number of heads; None when it fits no heads.
+            n: number of keys.
+            head_dim: width of a query, None where it is not known.
+        """
+        self._handles.set_encoding(encoding, n, head_dim)
+        self.refresh_marks()
+
+    def set_range_menu(self, menu: QMenu) -> None:
+        """Offer the window's menu of range tools in the menu of the curve, too."""
+        self._range_menu = menu
 
     def set_offset(self, offset: int | None) -> None:
         """Mark an offset that is hovered elsewhere, such as that of a matrix cell; None for no mark."""
         self._outside = offset
-        self._refresh_marks()
+        self.refresh_marks()
 
     @property
     def curves(self) -> CurveSet | None:
@@ -213,7 +248,8 @@ class CurveEditor(QFrame):
     @property
     def is_dragging(self) -> bool:
         """Whether a gesture is under way that left its dead zone."""
-        return self._gesture is not None and self._gesture.started
+        gesture = self._gesture or self._handles.drag
+        return gesture is not None and gesture.started
 
     @property
     def _hand(self) -> Hand:
@@ -239,18 +275,27 @@ class CurveEditor(QFrame):
             self.plot.set_scale(self.tools.axis)
             self._fit_view()
         self.plot.set_cursor(CURSORS[self.tools.tool])
+        if self.tools.tool != self._tool_before:
+            self._tool_before = self.tools.tool
+            self._handles.leave()
+            if self._curves is not None:
+                self.grow_values()  # handles may stand higher than the curve
         if isinstance(self._gesture, VerticalDrag) and self.tools.tool == "brush":
             # A radius or shape chosen during a drag counts from its start, like everything in it.
             self._gesture.reach = self._hand.reach_at(self._gesture.offset)
             if self._gesture.started:
                 self._preview()
-        self._refresh_marks()
+        self.refresh_marks()
         self.tool_changed.emit()
 
     # Gestures.
 
     def _on_pressed(self, pointer: Pointer) -> None:
-        if self._curves is None or self._gesture is not None:
+        if self._curves is None or self._gesture is not None or self._handles.drag is not None:
+            return
+        if self._handles.active:
+            self._handles.press(pointer)
+            self.refresh_marks()
             return
         self._anchors_before = self._anchors
         anchor = self._anchor_near(pointer.x)
@@ -273,9 +318,12 @@ class CurveEditor(QFrame):
                 step,
             )
         self._tell(pointer.offset)
-        self._refresh_marks()
+        self.refresh_marks()
 
     def _on_moved(self, pointer: Pointer) -> None:
+        if self._handles.drag is not None:
+            self._handles.move(pointer)
+            return
         if self._gesture is None:
             return
         if self._inserting:
@@ -295,11 +343,14 @@ class CurveEditor(QFrame):
     def _preview(self) -> None:
         self._edit = _read_only(self._gesture.values())
         self._refresh()
-        self._hint_at(_drag_hint(self._gesture, self.tools.tool))
+        self.show_hint(_drag_hint(self._gesture, self.tools.tool))
         self.edit_previewed.emit(self._edit)
 
     def _on_released(self, pointer: Pointer) -> None:
         gesture = self._gesture
+        if self._handles.drag is not None:
+            self._handles.release()
+            return
         if gesture is None:
             return
         if not gesture.started:
@@ -310,7 +361,7 @@ class CurveEditor(QFrame):
             self._drop_gesture()  # there and back again is no step
         else:
             self._gesture = None
-            self._hint_at("")
+            self.show_hint("")
             low, high = self.selection or (gesture.offset, gesture.offset)
             if not low <= gesture.offset <= high:
                 low = high = gesture.offset
@@ -319,22 +370,24 @@ class CurveEditor(QFrame):
 
     def cancel_gesture(self) -> None:
         """Give back every value the gesture in hand found; nothing when there is none."""
+        self._handles.cancel()
         if self._gesture is not None:
             self._anchors = self._anchors_before
             self._drop_gesture()
 
     def _drop_gesture(self) -> None:
+        self._handles.cancel()
         gesture, self._gesture, self._inserting = self._gesture, None, False
         if gesture is None:
             return
         self._edit = gesture.start
-        self._hint_at("")
+        self.show_hint("")
         self._refresh()
         if gesture.started:
             self.edit_cancelled.emit()
 
     def _on_double_clicked(self, pointer: Pointer) -> None:
-        if self._curves is None:
+        if self._curves is None or self._handles.active:
             return
         anchor = self._anchor_near(pointer.x)
         offset = pointer.offset if anchor is None else anchor
@@ -352,14 +405,17 @@ class CurveEditor(QFrame):
         if offset != self._hovered:
             self._hovered = offset
             self._tell(offset)
-            self._refresh_marks()
+            self.refresh_marks()
+        if self._handles.active:
+            self._handles.hover(pointer if self._curves is not None else None)
 
     def _tell(self, offset: int | None) -> None:
         if offset != self._told:
             self._told = offset
             self.offset_hovered.emit(offset)
 
-    def _hint_at(self, text: str) -> None:
+    def show_hint(self, text: str) -> None:
+        """Say what the keys do at this moment; nothing special when empty."""
         if text != self._hint:
             self._hint = text
             self.hint_changed.emit(text)
@@ -374,7 +430,7 @@ class CurveEditor(QFrame):
 
     def _add_anchor(self, offset: int) -> None:
         self._anchors = tuple(sorted({*self._anchors, offset}))
-        self._refresh_marks()
+        self.refresh_marks()
 
     def _end_anchors(self) -> tuple[int, ...]:
         """Anchors to begin with: the ends of what is visible."""
@@ -391,15 +447,18 @@ class CurveEditor(QFrame):
             return
         self._edit = _read_only(edit.values)
         self.edit_committed.emit(self._edit, edit.name, edit.merge_key)
-        self._grow_values()
+        self.grow_values()
         self._refresh()
 
     def _may_edit(self) -> bool:
-        return self._curves is not None and self._gesture is None
+        gesture = self._gesture or self._handles.drag
+        return self._curves is not None and gesture is None and self._before_trial is None
 
     def nudge(self, steps: int, fine: bool = False) -> None:
-        """Move the selected point or range by `steps` of 0.1 score units, or of 0.01 when `fine`."""
-        if self._may_edit():
+        """Move the selected point or range, or the handle, by `steps` of 0.1 score units, or of 0.01 when `fine`."""
+        if self._may_edit() and self._handles.active:
+            self._handles.nudge(0, steps, fine=fine)
+        elif self._may_edit():
             self._commit(self._nudger.nudge(self._hand, steps, fine=fine))
 
     def set_value(self, offset: int, value: float) -> None:
@@ -423,10 +482,12 @@ class CurveEditor(QFrame):
             self._commit(commands.reset_all(self._hand))
 
     def delete(self) -> None:
-        """Remove the selected anchor, which changes nothing; without one, reset the selection."""
+        """Remove the selected anchor, which changes nothing; without one, reset the selection. Handles stay."""
+        if self._handles.active:
+            return
         if self._may_edit() and self._hand.is_anchor():
             self._anchors = tuple(anchor for anchor in self._anchors if anchor != self._selected[0])
-            self._refresh_marks()
+            self.refresh_marks()
         else:
             self.reset_selection()
 
@@ -457,7 +518,7 @@ class CurveEditor(QFrame):
         self._selected = (start, end)
         label = point_label(self._curves, self._edit, end)
         self.plot.setAccessibleDescription("".join(text for text, _ in label))
-        self._refresh_marks()
+        self.refresh_marks()
 
     def select_all(self) -> None:
         """Select every visible offset."""
@@ -466,8 +527,14 @@ class CurveEditor(QFrame):
             self.select(int(visible[0]), int(visible[-1]))
 
     def move_selection(self, step: int, extend: bool = False) -> None:
-        """Select the offset `step` farther, or stretch the selection to it; the hovered one, or δ = 0, to begin."""
-        if self._may_edit():
+        """Select the offset `step` farther, or stretch the selection to it; the hovered one, or δ = 0, to begin.
+
+        With the tool "handles" the chosen handle moves sideways, by less to `extend`; one that cannot gives way to the
+        next.
+        """
+        if self._may_edit() and self._handles.active:
+            self._handles.nudge(step, 0, fine=extend)
+        elif self._may_edit():
             start, end = self._selected or (self._start_offset(),) * 2
             if self._selected is not None:
                 middle = self._curves.n - 1
@@ -484,13 +551,15 @@ class CurveEditor(QFrame):
         return int(visible[np.argmin(np.abs(visible))]) if len(visible) else 0
 
     def escape(self) -> bool:
-        """Cancel the gesture in hand, or else give up the selection; False when there was neither."""
-        if self._gesture is not None:
+        """Cancel the gesture in hand, or else give up the handle or the selection; False when there was none."""
+        if self._gesture is not None or self._handles.drag is not None:
             self.cancel_gesture()
+        elif self._handles.active and self._handles.give_up():
+            pass
         elif self._selected is not None:
             self._selected = None
             self._tell(self._hovered)
-            self._refresh_marks()
+            self.refresh_marks()
         else:
             return False
         return True
@@ -512,11 +581,139 @@ class CurveEditor(QFrame):
         else:
             event.accept()
 
+    # Handles by key.
+
+    def step_handle(self, step: int) -> bool:
+        """Choose the next handle of the family, or the one before; False when another tool is chosen."""
+        if self._handles.active:
+            self._handles.step(step)
+        return self._handles.active
+
+    # The range.
+
+    def reshape(self, tool: str) -> None:
+        """Use one of `curve_ranges.RANGE_TOOLS` on the selected range, or on all that is visible."""
+        self._edit_range(partial(ranges.reshaped, tool=tool))
+
+    def mirror_range(self) -> None:
+        """Give each offset of the range the value of −δ."""
+        self._edit_range(ranges.mirrored)
+
+    def copy_from(self, head: int) -> None:
+        """Give the range the values of another head."""
+        self._edit_range(partial(ranges.copied, head=head))
+
+    def scale_range(self, factor: float) -> None:
+        """Stretch the range about its mean."""
+        self._edit_range(partial(ranges.scaled, factor=factor))
+
+    def shift_range(self, amount: float) -> None:
+        """Move the range by score units."""
+        self._edit_range(partial(ranges.shifted, amount=amount))
+
+    def ask_scale(self) -> None:
+        """Ask by what factor to stretch the range."""
+        self._suggest("scale {} by ×", 1.5, self.scale_range)
+
+    def ask_shift(self) -> None:
+        """Ask by how many score units to move the range."""
+        self._suggest("shift {} by", 0.5, self.shift_range)
+
+    def _edit_range(self, make: Callable[[Hand], Edit | None]) -> None:
+        if self._may_edit():
+            try:
+                self._commit(make(self._hand))
+            except ViewerError as error:
+                self.refused.emit(str(error))
+
+    # A formula that is being typed: shown at once, a step only when it is kept.
+
+    @property
+    def range_words(self) -> str:
+        """The range that the tools for ranges would work on, in words."""
+        return "" if self._curves is None else ranges.range_words(self._hand)
+
+    def begin_trial(self) -> bool:
+        """Remember the edit that `try_formula` begins from; False while a hand is on the curve."""
+        if not self._may_edit():
+            return False
+        self._before_trial = self._edit
+        return True
+
+    def try_formula(self, text: str) -> None:
+        """Show the range as the formula has it, from the edit at `begin_trial`.
+
+        Raises:
+            ViewerError: the formula cannot be used; the curve is then as it was before.
+        """
+        if self._before_trial is None:
+            return
+        try:
+            edit = ranges.by_formula(replace(self._hand, edit=self._before_trial), text)
+        except ViewerError:
+            self._show_trial(self._before_trial)
+            raise
+        self._show_trial(self._before_trial if edit is None else edit.values)
+
+    def _show_trial(self, values: np.ndarray) -> None:
+        self._edit = _read_only(values)
+        self._refresh()
+        self.edit_previewed.emit(self._edit)
+
+    def keep_formula(self, text: str) -> None:
+        """Make the range what the formula says, as one step; raises as `try_formula` does."""
+        self.try_formula(text)
+        before = self._before_trial
+        self.drop_formula()
+        if before is not None:
+            self._commit(ranges.by_formula(replace(self._hand, edit=before), text))
+
+    def drop_formula(self) -> None:
+        """Give back the edit at `begin_trial`."""
+        before, self._before_trial = self._before_trial, None
+        if before is not None:
+            self._edit = before
+            self.edit_cancelled.emit()
+            self._refresh()
+
     # The box for an exact value, and the menu.
 
+    def ask(
+        self,
+        label: str,
+        value: float,
+        at: QPointF,
+        keep: Callable[[float], object],
+        go_on: Callable[[int], object],
+    ) -> None:
+        """Open the box beside a pixel of the plot; `keep` gets another number, `go_on` ±1 after Tab."""
+        self._asked, self._asked_next = keep, go_on
+        self.entry.open(label, value, at, self.plot.plot_rect())
+        self.refresh_marks()
+
+    def _suggest(self, words: str, value: float, keep: Callable[[float], object]) -> None:
+        """Open the box for a number about the range, in its middle."""
+        if self._may_edit() and len(ranges.range_of(self._hand)):
+            offsets, rect = ranges.range_of(self._hand), self.plot.plot_rect()
+            x = min(max(self.plot.offset_to_x(float(offsets.mean())), rect.left()), rect.right())
+            self._asked, self._asked_next = keep, None
+            self.entry.suggest(words.format(self.range_words), value, QPointF(x, rect.center().y()), rect)
+            self.refresh_marks()
+
+    def _on_entry(self, value: float) -> None:
+        if self._asked is not None:
+            self._asked(value)
+
+    def _on_entry_next(self, step: int) -> None:
+        if self._asked_next is not None:
+            self._asked_next(step)
+
     def open_entry(self) -> None:
-        """Open the box for the value at the selected point, or at the hovered one."""
+        """Open the box for the value at the selected point, or at the hovered one; of the handle, with that tool."""
         if not self._may_edit():
+            return
+        if self._handles.active:
+            self._handles.open_entry()
             return
         if self._selected is None:
             self._selected = (self._start_offset(),) * 2
@@ -526,9 +723,9 @@ class CurveEditor(QFrame):
         value, rect = self._hand.total(offset), self.plot.plot_rect()
         y = min(max(self.plot.value_to_y(value), rect.top()), rect.bottom())
         self._hovered = None
-        self.entry.open(offset, value, QPointF(self.plot.offset_to_x(offset), y), rect)
+        at, keep = QPointF(self.plot.offset_to_x(offset), y), partial(self.set_value, offset)
+        self.ask(f"δ = {short(offset)}   b =", value, at, keep, self._open_next)
         self._tell(offset)
-        self._refresh_marks()
 
     def _open_next(self, step: int) -> None:
         self.move_selection(step)
@@ -536,7 +733,7 @@ class CurveEditor(QFrame):
 
     def _on_entry_closed(self) -> None:
         self.plot.setFocus(Qt.FocusReason.OtherFocusReason)
-        self._refresh_marks()
+        self.refresh_marks()
 
     def _open_menu(self, pointer: Pointer | None, at: QPoint) -> None:
         if not self._may_edit():
@@ -554,6 +751,9 @@ class CurveEditor(QFrame):
             ("Reset vie&w\tHome", self.reset_view),
         ):
             menu.addAction(text, command)
+        if self._range_menu is not None:
+            menu.addSeparator()
+            menu.addMenu(self._range_menu)
         menu.popup(at)
 
     # The view.
@@ -565,19 +765,23 @@ class CurveEditor(QFrame):
 
     def _fit_view(self) -> None:
         curves = self._curves
-        if curves is None or self._view_chosen or self._gesture is not None:
+        if curves is None or self._view_chosen or self._gesture is not None or self._handles.drag is not None:
             return
         self.plot.set_offsets(*fitted_offsets(curves.visible))
         added = self._edit[curves.head]
         rows = [curves.family + self._edit, curves.family[curves.head : curves.head + 1]]
         rows += [line[None] + added for line in (curves.low, curves.high) if line is not None]
         self.plot.set_values(*fitted_values(np.concatenate(rows), curves.visible))
+        self.grow_values()
 
-    def _grow_values(self) -> None:
-        """Bring what was dragged out of the plot back into view; a view that somebody chose stays."""
-        if not self._view_chosen:
-            total = self._curves.family[self._curves.head] + self._edit[self._curves.head]
-            view = grown_values(self.plot.values, total, self._curves.visible)
+    def grow_values(self) -> None:
+        """Bring what was dragged out of the plot back into view; not under a hand, and a view somebody chose stays."""
+        if not self._view_chosen and not self.is_dragging:
+            curves, low, high = self._curves, *self.plot.offsets
+            total = curves.family[curves.head] + self._edit[curves.head]  # [2n−1]
+            handles = [handle.value for handle in self._handles.shown if low <= handle.offset <= high]
+            shown = np.concatenate([total[curves.visible], handles])
+            view = grown_values(self.plot.values, shown, np.ones(len(shown), bool))
             if view != self.plot.values:
                 self.plot.set_values(*view)
 
@@ -590,16 +794,23 @@ class CurveEditor(QFrame):
     def _refresh(self) -> None:
         if self._curves is not None:
             self.plot.item.set_shown(Shown(self._curves, self._edit, self._future_masked, self._beyond_rule))
-            self._refresh_marks()
+            self.refresh_marks()
             if self._told is not None and self._outside is None and not self.is_dragging:
                 self.offset_hovered.emit(self._told)  # its value is another now
 
-    def _refresh_marks(self) -> None:
+    def refresh_marks(self) -> None:
+        """Show where the hand is."""
         if self._curves is None:
             return
         gesture, hand = self._gesture, self._hand
         focus = reach = None
-        if gesture is not None:
+        pointed = self._hovered is not None or self._outside is not None
+        at_hand = self._handles.at_hand(pointed=pointed)
+        if self._handles.active:
+            if at_hand is None:
+                focus = self._outside if self._hovered is None else self._hovered
+                focus = None if focus is None or abs(focus) >= hand.n else focus
+        elif gesture is not None:
             focus = gesture.offset
             reach = gesture.reach if isinstance(gesture, VerticalDrag) else hand.reach_at(focus)
         elif self._hovered is not None:
@@ -610,11 +821,25 @@ class CurveEditor(QFrame):
             focus, reach = self._selected[1], hand.selected_reach()
         label = ()
         if focus is not None and not self.entry.isVisible():
-            fine, step = (gesture.fine, gesture.snap_step) if self.is_dragging else (False, None)
+            dragged = gesture is not None and gesture.started
+            fine, step = (gesture.fine, gesture.snap_step) if dragged else (False, None)
             label = point_label(self._curves, self._edit, focus, fine=fine, snap_step=step)
+        if at_hand is not None and not self.entry.isVisible():
+            label = handle_label(at_hand)
         anchors = self._anchors if hand.tool == "anchors" else ()
         self.plot.item.set_marks(
-            Marks(focus, label, reach, self.selection, anchors, gesture is not None, hand.all_heads)
+            Marks(
+                focus,
+                label,
+                reach,
+                self.selection,
+                anchors,
+                gesture is not None,
+                hand.all_heads,
+                self._handles.active,
+                self._handles.shown,
+                at_hand,
+            )
         )
 
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLineEdit, QWidget
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.numbers import MINUS, parse_number, short
+from relpos_viewer.core.numbers import MINUS, parse_number
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_gesture import FINE
 from relpos_viewer.views.theme import LIGHT, Theme
@@ -23,16 +23,15 @@ class CurveEntry(QFrame):
     Text that is no number keeps the box open, with one sentence under it.
     """
 
-    accepted = Signal(int, float)
-    """Offset and score units."""
+    accepted = Signal(float)
     next_requested = Signal(int)
     """1 after Tab, −1 after Shift+Tab; the value, if one was typed, was accepted before."""
     closed = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._offset = 0
         self._shown = ""
+        self._suggests = False
         self._point, self._within = QPointF(), QRectF()
         self._label = QLabel()
         self.box = NumberLine()
@@ -67,10 +66,19 @@ class CurveEntry(QFrame):
         )
         self._message.setStyleSheet(f"color: {theme.danger};")
 
-    def open(self, offset: int, value: float, point: QPointF, within: QRectF) -> None:
-        """Ask for the value at `offset`, beside `point` and inside `within`, both in pixels of the parent."""
-        self._offset, self._point, self._within = offset, point, within
-        self._label.setText(f"δ = {short(offset)}   b =")
+    def open(self, label: str, value: float, point: QPointF, within: QRectF) -> None:
+        """Ask for another value than `value`, beside `point` and inside `within`, both in pixels of the parent."""
+        self._suggests = False
+        self._ask(label, value, point, within)
+
+    def suggest(self, label: str, value: float, point: QPointF, within: QRectF) -> None:
+        """Ask for a value, as `open` does, of which `value` is one: Enter alone accepts it."""
+        self._suggests = True
+        self._ask(label, value, point, within)
+
+    def _ask(self, label: str, value: float, point: QPointF, within: QRectF) -> None:
+        self._point, self._within = point, within
+        self._label.setText(label)
         self._shown = f"{value:.6g}".replace("-", MINUS)
         self.box.setText(self._shown)
         self._clear_message()
@@ -90,6 +98,8 @@ class CurveEntry(QFrame):
         self.move(round(x), round(y))
 
     def _finish(self, go_on: int) -> None:
+        if self._suggests:
+            self._shown = ""
         if self._keep():
             self._close()
             if go_on:
@@ -114,7 +124,7 @@ class CurveEntry(QFrame):
             self.box.selectAll()
             return False
         self._shown = self.box.text()
-        self.accepted.emit(self._offset, value)
+        self.accepted.emit(value)
         return True
 
     def _close(self) -> None:

@@ -16,6 +16,8 @@ from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QImage, QPainter
 
 from relpos_viewer.core.brush import Reach
 from relpos_viewer.core.curves import CurveSet
+from relpos_viewer.core.encodings.base import Handle
+from relpos_viewer.views.curve_handles import place as handle_place
 from relpos_viewer.views.curve_lines import Thinning, band, runs, span, stroke
 from relpos_viewer.views.curve_scale import PlotMap, value_ticks
 from relpos_viewer.views.theme import LIGHT, Theme
@@ -27,6 +29,8 @@ STRIPE_WIDTH = 3.0
 # Distance of the label from its point, and of everything from the edges.
 LABEL_GAP = 12.0
 EDGE = 4.0
+# Half the width of a native handle, and of the one that the hand is at.
+HANDLE, HANDLE_AT_HAND = 6.5, 9.0
 # Every so many pixels it is asked whether a label would hide the curve.
 LABEL_SAMPLE = 4.0
 
@@ -58,6 +62,9 @@ class Marks:
         anchors: offsets that bound a bend, while the tool for it is chosen.
         grabbed: whether the focus is in hand.
         all_heads: whether the other heads move too.
+        native: whether drags move the family's own handles, and not the edit.
+        handles: those handles, by ascending offset.
+        handle: the one that the hand is at.
     """
 
     focus: int | None = None
@@ -67,6 +74,9 @@ class Marks:
     anchors: tuple[int, ...] = ()
     grabbed: bool = False
     all_heads: bool = False
+    native: bool = False
+    handles: tuple[Handle, ...] = ()
+    handle: Handle | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +138,7 @@ class CurveItem(pg.GraphicsObject):
 
     def set_marks(self, marks: Marks) -> None:
         """Take a new place of the hand."""
-        if marks.all_heads != self.marks.all_heads:
+        if (marks.all_heads, marks.native) != (self.marks.all_heads, self.marks.native):
             self._ground = None
         self.marks = marks
         self.update()
@@ -174,6 +184,8 @@ class CurveItem(pg.GraphicsObject):
         self._paint_spread(painter)
         self._paint_ghost(painter)
         self._paint_curve(painter)
+        if self.marks.native:
+            self._paint_handles(painter)
         self._paint_focus(painter)
 
     # The ground: everything that stays while the hand moves.
@@ -230,7 +242,8 @@ class CurveItem(pg.GraphicsObject):
 
     def _paint_others(self, painter: QPainter) -> None:
         curves, edit = self._shown.curves, self._shown.edit
-        colour = QColor(self._theme.accent if self.marks.all_heads else self._theme.faint)
+        linked = self._theme.native if self.marks.native else self._theme.accent
+        colour = QColor(linked if self.marks.all_heads else self._theme.faint)
         colour.setAlphaF(0.5 if self.marks.all_heads else 0.6)
         for head in range(len(edit)):
             if head != curves.head:
@@ -363,7 +376,7 @@ class CurveItem(pg.GraphicsObject):
     def _paint_ghost(self, painter: QPainter) -> None:
         """The family's own curve, dashed, wherever the edit hides it."""
         edited = self._shown.edited
-        if not edited.any():
+        if self.marks.native or not edited.any():  # then the family is drawn whole, over the curve
             return
         wide = edited.copy()  # one offset more on each side, so that ghost and curve meet
         wide[1:] |= edited[:-1]
@@ -387,7 +400,7 @@ class CurveItem(pg.GraphicsObject):
         pale.setAlphaF(0.45)
         stroke(painter, m, thin.x, np.where(hidden, line, np.nan), QPen(pale, 1.2))
         stroke(painter, m, thin.x, np.where(visible, line, np.nan), pen)
-        if not thin.dense and len(thin.x) > 1:
+        if not thin.dense and len(thin.x) > 1 and not self.marks.native:
             self._paint_points(painter, line, visible)
 
     def _paint_points(self, painter: QPainter, line: np.ndarray, visible: np.ndarray) -> None:
@@ -403,6 +416,39 @@ class CurveItem(pg.GraphicsObject):
             painter.setBrush(brush)
             for k in np.flatnonzero(room & chosen & visible & np.isfinite(y)):
                 painter.drawEllipse(QPointF(thin.x[k], y[k]), 3.1, 3.1)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_handles(self, painter: QPainter) -> None:
+        """The family's own curve, dashed, and a diamond for each of its handles; what the one at hand moves, shaded."""
+        m, native, at_hand = self._map, QColor(self._theme.native), self.marks.handle
+        if at_hand is not None:
+            shade = QColor(native)
+            shade.setAlphaF(0.16 if self._theme.dark else 0.11)
+            middle = self._shown.curves.n - 1
+            painter.fillRect(span(m, *(at_hand.span or (-middle, middle))), shade)
+        pen = QPen(native, 1.8)
+        pen.setDashPattern([4.0, 3.0])
+        family = self._shown.curves.family[self._shown.curves.head]
+        stroke(painter, m, self._thinning.x, self._thinning.line(family), pen)
+        for handle in self.marks.handles:
+            self._paint_handle(painter, handle, QColor(self._theme.card), HANDLE)
+        if at_hand is not None:
+            self._paint_handle(painter, at_hand, native, HANDLE_AT_HAND)
+            self._paint_label(painter, QPointF(*handle_place(at_hand, m)))
+
+    def _paint_handle(self, painter: QPainter, handle: Handle, ground: QColor, size: float) -> None:
+        m = self._map
+        x, y = handle_place(handle, m)
+        if not m.left <= x <= m.left + m.width:
+            return
+        native = QColor(self._theme.native)
+        if handle.moves != "value":  # a bar that says: sideways
+            painter.setPen(QPen(native, 1.8))
+            painter.drawLine(QPointF(x - 2 * size, y), QPointF(x + 2 * size, y))
+        painter.setPen(QPen(native, 2.0))
+        painter.setBrush(ground)
+        corners = [QPointF(x, y - size), QPointF(x + size, y), QPointF(x, y + size), QPointF(x - size, y)]
+        painter.drawPolygon(corners)
         painter.setBrush(Qt.BrushStyle.NoBrush)
 
     def _paint_focus(self, painter: QPainter) -> None:

@@ -35,6 +35,8 @@ _TEXT: dict[str, Command] = {
     "]": lambda e: e.tools.turn_radius(1, False),
     "{": lambda e: e.tools.turn_radius(-1, True),
     "}": lambda e: e.tools.turn_radius(1, True),
+    "h": lambda e: e.step_handle(1),
+    "H": lambda e: e.step_handle(-1),
 }
 _CTRL: dict[int, Command] = {
     _Key.Key_A: lambda e: e.select_all(),

@@ -299,8 +299,8 @@ class CurvePlot(pg.GraphicsView):
 
     def _tell_hovered(self, pointer: Pointer, position: QPointF) -> None:
         inside = self._region(position) == "plot"
+        self.hovered.emit(pointer if inside else None)  # which may choose another cursor
         self.viewport().setCursor(self._cursor if inside else Qt.CursorShape.ArrowCursor)
-        self.hovered.emit(pointer if inside else None)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """End what the button began."""

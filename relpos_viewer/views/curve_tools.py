@@ -48,6 +48,13 @@ TOOLS = {
         "Anchors: drag one, and the curve bends between its neighbours.\n"
         "Ctrl+click adds one without changing the curve, Delete removes it.",
     ),
+    "handles": _Button(
+        "handles",
+        "handles",
+        "Handles",
+        "Handles: drag a diamond to move the family's own parameters; your edit stays.\n"
+        "H: next handle · arrows: move it · Enter: exact value",
+    ),
 }
 SHAPE_TIPS = {
     "step": "Step: all offsets in the radius move alike.",
@@ -82,10 +89,16 @@ class CurveTools(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._theme = LIGHT
+        self._wanted = "brush"
+        self._family = ""
+        self._words = ("", "")
         self._title = QLabel("Bias curve")
         self._title.setProperty("title", True)
         self._subtitle = QLabel("b(δ) added to each score")
         self._subtitle.setProperty("muted", True)
+        self.drags = QLabel()
+        self.drags.setObjectName(names.CURVE_DRAGS)
         self._tools = {
             name: self._exclusive(names.CURVE_TOOL_PREFIX, button) for name, button in TOOLS.items()
         }
@@ -132,8 +145,57 @@ class CurveTools(QWidget):
 
     @tool.setter
     def tool(self, name: str) -> None:
-        self._tools[name].setChecked(True)
+        self._wanted = name
+        possible = self._tools[name].isEnabled()
+        self._tools[name if possible else "brush"].setChecked(True)
         self._on_tool()
+
+    @property
+    def wanted_tool(self) -> str:
+        """The tool that was asked for; another one holds while the family has no handles."""
+        return self._wanted
+
+    @property
+    def has_handles(self) -> bool:
+        """Whether the family has handles to drag."""
+        return self._tools["handles"].isEnabled()
+
+    def offer_handles(self, family: str, reason: str) -> None:
+        """Enable the tool for native handles of `family`, or say by `reason` why there are none."""
+        button = self._tools["handles"]
+        told = (family, TOOLS["handles"].tip if not reason else f"Handles: {reason}")
+        if told == (self._family, button.toolTip()) and button.isEnabled() == (not reason):
+            return
+        self._family = family
+        button.setEnabled(not reason)
+        button.setToolTip(told[1])
+        before = self.tool
+        self._tools["brush" if reason and self._wanted == "handles" else self._wanted].setChecked(True)
+        if self.tool != before:
+            self._on_tool()
+        else:
+            self._say_what_drags_do()
+
+    def _say_what_drags_do(self) -> None:
+        native = self.tool == "handles"
+        if native:
+            self._words = (f"drag: {self._family} parameters", "parameters")
+        else:
+            self._words = ("drag: edit Δ on top", "edit Δ")
+        self.drags.setProperty("native", native)
+        self.drags.setAccessibleName(self._words[0].replace("drag:", "A drag changes"))
+        self.drags.setToolTip(
+            f"A drag moves the parameters of {self._family}; your edit Δ stays as it is."
+            if native
+            else "A drag changes your edit Δ, which is added to the family's own curve."
+        )
+        self._colour_words()
+        self._fit()
+
+    def _colour_words(self) -> None:
+        native, t = self.tool == "handles", self._theme
+        ink, ground = (t.native, t.native_soft) if native else (t.accent, t.accent_soft)
+        self.drags.setStyleSheet(f"color: {ink}; background: {ground}; border-radius: 5px; padding: 1px 6px;")
 
     @property
     def shape(self) -> str:
@@ -215,6 +277,8 @@ class CurveTools(QWidget):
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
+        self._theme = theme
+        self._colour_words()
         for table, buttons in ((TOOLS, self._tools), (TOGGLES, self._toggles)):
             for name, button in buttons.items():
                 button.setIcon(icon(table[name].icon, theme))
@@ -246,7 +310,7 @@ class CurveTools(QWidget):
         group = QButtonGroup(self)
         for button in buttons.values():
             group.addButton(button)
-        group.buttonClicked.connect(self._on_tool)
+        group.buttonClicked.connect(self._on_chosen)
         return group
 
     def _toggle(self, button: _Button) -> QToolButton:
@@ -284,6 +348,7 @@ class CurveTools(QWidget):
         row.setSpacing(GAP)
         row.addWidget(self._title)
         row.addWidget(self._subtitle)
+        row.addWidget(self.drags)
         row.addStretch(1)
         self._dividers: list[QFrame] = []
         for widgets in (
@@ -333,6 +398,7 @@ class CurveTools(QWidget):
         for button in (*self._toggles.values(), self._reset):
             button.setToolButtonStyle(beside if level < 2 else alone)
         self._radius_label.setVisible(level < 3)
+        self.drags.setText(self._words[level >= 4])
         self._title.setVisible(level < 4)
         for divider in self._dividers:
             divider.setVisible(level < 5)
@@ -341,7 +407,12 @@ class CurveTools(QWidget):
         """The controls without their words."""
         return QSize(self._narrowest, super().minimumSizeHint().height())
 
+    def _on_chosen(self, button: QToolButton) -> None:
+        self._wanted = next((name for name, own in self._tools.items() if own is button), self._wanted)
+        self._on_tool()
+
     def _on_tool(self, *_: object) -> None:
+        self._say_what_drags_do()
         for widget in (*self._shapes.values(), self.radius_box):
             widget.setEnabled(self.tool == "brush")
         self.changed.emit()

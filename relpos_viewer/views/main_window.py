@@ -133,6 +133,7 @@ class MainWindow(QMainWindow):
 
         self.apply_theme()
         self._restore_geometry()
+        self.curve.tool = settings.curve_tool
         self._show_document(document)
         self.request_picture()
         self.curve.setFocus()  # so that the arrow keys move what this window is about
@@ -195,11 +196,17 @@ class MainWindow(QMainWindow):
         self.curve.edit_previewed.connect(self.edits.preview_curve)
         self.curve.edit_committed.connect(self.edits.commit_curve)
         self.curve.edit_cancelled.connect(self.history.cancel_preview)
+        self.curve.encoding_previewed.connect(self.edits.preview_encoding)
+        self.curve.encoding_committed.connect(self.edits.commit_encoding)
         self.curve.offset_hovered.connect(self.cursor_place.on_offset_hovered)
         self.curve.tool_changed.connect(self._on_tool)
         self.curve.hint_changed.connect(self.status.show_cell)
         self.curve.refused.connect(self.message.show_error)
 
+        self.curve.set_range_menu(self.menus["Edit/Range"])
+        copied = self.menus["Edit/Range/Copy from head"]
+        copied.aboutToShow.connect(self.commands.fill_heads)
+        copied.triggered.connect(self.commands.on_copy_from)
         recent, device = self.menus["File/Open recent"], self.menus["Device"]
         recent.aboutToShow.connect(self.files.fill_recent)
         recent.triggered.connect(self.files.on_recent)
@@ -220,6 +227,12 @@ class MainWindow(QMainWindow):
             self.request_picture()
             self._show_edit(new)
             return
+        if self.history.is_previewing and replace(new, encoding=old.encoding) == old:
+            # A hand on a handle of the family.
+            self.request_picture()
+            self.top.set_document(new, self._heads(new))
+            self._show_encoding(new)
+            return
         if new.source is not old.source:
             self.cursor_place.forget_pin()
         self._show_document(new)
@@ -234,6 +247,7 @@ class MainWindow(QMainWindow):
         if self.curve.axis != document.view.curve_axis:
             self.curve.axis = document.view.curve_axis
         self._show_edit(document)
+        self._show_encoding(document)
         self._show_inspector()
         self._show_actions()
         self._show_title()
@@ -241,6 +255,18 @@ class MainWindow(QMainWindow):
     def _show_edit(self, document: Document) -> None:
         if self.frame is not None and self.frame.document.source is document.source:
             self.curve.set_edit(document.edit.at(self.frame.inputs.heads, self.frame.n_key))
+
+    def _show_encoding(self, document: Document) -> None:
+        """Give the curve the document's encoding, whose handles it offers; frames may be a picture or two behind."""
+        frame = self.frame
+        if frame is None or frame.document.source is not document.source:
+            return
+        try:
+            encoding = document.encoding.build().with_heads(frame.inputs.heads)
+        except ViewerError:  # which the frame says
+            encoding = None
+        head_dim = None if frame.inputs.q is None else frame.inputs.q.shape[-1]
+        self.curve.set_encoding(encoding, frame.n_key, head_dim)
 
     def _heads(self, document: Document) -> int:
         same = self.frame is not None and self.frame.document.source is document.source
@@ -316,6 +342,7 @@ class MainWindow(QMainWindow):
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
+            self._show_encoding(self.session.document)
             if frame.problem:
                 self.say_error(frame.problem)
         if self.history.is_previewing and not new_sequence:
@@ -371,6 +398,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_tool(self) -> None:
         view = self.session.document.view
+        self.settings.curve_tool = self.curve.tools.wanted_tool
         if self.curve.axis != view.curve_axis:
             self.history.set_view(replace(view, curve_axis=self.curve.axis))
         self._show_actions()

@@ -1,6 +1,7 @@
 """The colours of the window, light and dark, and the style sheet made from them.
 
-One accent colour, and it always means *position, or your edit to it*.
+One accent colour, and it always means *position, or your edit to it*; `native` is what the family's own handles are
+drawn in.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class Theme:
     accent: str
     accent_soft: str
     accent_text: str
+    native: str
+    native_soft: str
     mask: str
     grid: str
     danger: str
@@ -50,6 +53,8 @@ LIGHT = Theme(
     accent="#2463d6",
     accent_soft="#dfe9fb",
     accent_text="#ffffff",
+    native="#b25e00",
+    native_soft="#fdeed8",
     mask="#e3e6eb",
     grid="#e8ebf0",
     danger="#b3261e",
@@ -68,6 +73,8 @@ DARK = Theme(
     accent="#6ea8ff",
     accent_soft="#22344f",
     accent_text="#0c1422",
+    native="#ffb454",
+    native_soft="#3f3017",
     mask="#2b3038",
     grid="#292e36",
     danger="#ff8a80",

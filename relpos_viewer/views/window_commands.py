@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
@@ -11,7 +12,9 @@ from PySide6.QtWidgets import QDialog
 
 from relpos_viewer.app import devices
 from relpos_viewer.document.document import TextSource, replace
+from relpos_viewer.views.curve_ranges import RANGE_TOOLS
 from relpos_viewer.views.dialogs import AboutDialog, HelpDialog, ShortcutsDialog
+from relpos_viewer.views.formula_dialog import FormulaDialog, remembered
 from relpos_viewer.views.levels_dialog import LevelsDialog
 from relpos_viewer.views.source_dialog import SourceDialog
 
@@ -52,6 +55,11 @@ class WindowCommands(QObject):
             "reset_point": curve.reset_selection,
             "reset_curve": curve.reset_head,
             "reset_all": curve.reset_all,
+            "range_scale": curve.ask_scale,
+            "range_shift": curve.ask_shift,
+            "range_mirror": curve.mirror_range,
+            "range_formula": self.ask_formula,
+            **{f"range_{name}": partial(curve.reshape, name) for name in RANGE_TOOLS},
             "mirror": lambda: setattr(curve, "mirror", not curve.mirror),
             "snap": lambda: setattr(curve, "snap", not curve.snap),
             "all_heads": lambda: setattr(curve, "all_heads", not curve.all_heads),
@@ -140,6 +148,7 @@ class WindowCommands(QObject):
         actions["axes"].setEnabled(has_vectors)
         frame = window.frame
         actions["snap"].setEnabled(frame is not None and frame.curves.buckets is not None)
+        actions["tool:handles"].setEnabled(curve.tools.has_handles)
         heads = 1 if frame is None else frame.inputs.heads
         for name, here in (("next_head", self._head < heads - 1), ("previous_head", self._head > 0)):
             actions[name].setEnabled(here)
@@ -163,6 +172,41 @@ class WindowCommands(QObject):
 
     def _turn_radius(self, steps: int) -> None:
         self._window.curve.tools.turn_radius(steps, True)
+
+    # The range of the curve
+
+    def ask_formula(self) -> None:
+        """Ask for a formula for the range, right above the curve, which shows it."""
+        window, curve = self._window, self._window.curve
+        if window.frame is None or not curve.begin_trial():
+            return
+        dialog = FormulaDialog(curve, window.settings.formulas, window.theme, window)
+        dialog.kept.connect(self._keep_formula)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.adjustSize()
+        top = curve.mapToGlobal(curve.rect().topLeft())
+        dialog.move(top.x() + (curve.width() - dialog.width()) // 2, max(0, top.y() - dialog.height() - 40))
+        dialog.open()
+
+    @Slot(str)
+    def _keep_formula(self, text: str) -> None:
+        settings = self._window.settings
+        settings.formulas = remembered(settings.formulas, text)
+
+    @Slot()
+    def fill_heads(self) -> None:
+        """Fill the menu of heads to copy from with those that there are."""
+        menu, frame = self._window.menus["Edit/Range/Copy from head"], self._window.frame
+        menu.clear()
+        for head in range(0 if frame is None else frame.inputs.heads):
+            action = menu.addAction(f"Head {head}")
+            action.setData(head)
+            action.setEnabled(head != self._head)
+
+    @Slot(QAction)
+    def on_copy_from(self, action: QAction) -> None:
+        """Copy the range of a menu entry's head."""
+        self._window.curve.copy_from(action.data())
 
     # Sequence
 

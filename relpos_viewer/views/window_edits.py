@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QObject, Slot
 
+from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.document.document import EncodingSpec, TextSource, replace
 
 if TYPE_CHECKING:
@@ -32,6 +33,22 @@ class WindowEdits(QObject):
         """Make the edit [head, 2n−1] a step."""
         document = self._session.document
         edited = replace(document, edit=document.edit.updated(values))
+        if self._history.is_previewing:
+            self._history.preview(edited)
+            self._history.commit_preview(name)
+            self._window.request_picture()  # its figures follow, now that the hand rests
+        else:
+            self._history.push(edited, name, merge_key)
+
+    @Slot(object)
+    def preview_encoding(self, encoding: Encoding) -> None:
+        """Show the encoding whose handle is under a moving hand; the edit stays."""
+        self._history.preview(replace(self._session.document, encoding=EncodingSpec.of(encoding)))
+
+    @Slot(object, str, object)
+    def commit_encoding(self, encoding: Encoding, name: str, merge_key: str | None) -> None:
+        """Make the encoding a step."""
+        edited = replace(self._session.document, encoding=EncodingSpec.of(encoding))
         if self._history.is_previewing:
             self._history.preview(edited)
             self._history.commit_preview(name)

@@ -32,6 +32,15 @@ WANTED = [
     "reset_point",
     "reset_curve",
     "reset_all",
+    "range_scale",
+    "range_shift",
+    "range_flatten",
+    "range_straighten",
+    "range_smooth",
+    "range_mirror",
+    "range_reverse",
+    "range_turn",
+    "range_formula",
     "mirror",
     "snap",
     "all_heads",
@@ -66,7 +75,7 @@ CHOICES = {
     "curve_axis": get_args(doc.CurveAxis),
     "tokenizer": get_args(doc.Tokenizer),
     "theme": ("system", "light", "dark"),
-    "tool": ("brush", "freehand", "anchors"),
+    "tool": ("brush", "freehand", "anchors", "handles"),
     "shape": ("step", "linear", "smooth"),
 }
 
@@ -164,7 +173,7 @@ def test_texts_differ_within_a_menu():
 
 @pytest.mark.parametrize("menu", DYNAMIC_MENUS, ids=[menu.menu for menu in DYNAMIC_MENUS])
 def test_a_menu_filled_later_has_its_place_words_and_drawing(menu):
-    assert not menu.after or table.action_spec(menu.after).menu == menu.menu.split("/")[0]
+    assert not menu.after or table.action_spec(menu.after).menu == menu.menu.rpartition("/")[0]
     assert menu.tip.endswith(".")
     assert resource("icons", f"{menu.icon}.svg").is_file()
 
