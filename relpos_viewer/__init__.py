@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from relpos_viewer.core.encodings import encoding, encodings
     from relpos_viewer.core.errors import ViewerError
     from relpos_viewer.core.score_field import ScoreField
+    from relpos_viewer.export.code import code
     from relpos_viewer.views.app import view
 
 __version__ = "0.1.0"
@@ -27,6 +28,7 @@ __all__ = [
     "ViewerError",
     "__version__",
     "attention",
+    "code",
     "encoding",
     "encodings",
     "view",
@@ -37,6 +39,7 @@ _HOME = {
     "ScoreField": "relpos_viewer.core.score_field",
     "ViewerError": "relpos_viewer.core.errors",
     "attention": "relpos_viewer.core.attention",
+    "code": "relpos_viewer.export.code",
     "encoding": "relpos_viewer.core.encodings",
     "encodings": "relpos_viewer.core.encodings",
     "view": "relpos_viewer.views.app",

@@ -24,6 +24,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.options import ANSWERS, document_from_options, figure_options, refuse
 
 if TYPE_CHECKING:
+    from relpos_viewer.document.document import EncodingSpec
     from relpos_viewer.sources.contents import Question
 
 PROGRAM = "relpos-viewer"
@@ -130,6 +131,8 @@ def _render_parser() -> argparse.ArgumentParser:
         "  .npz .csv .json               every number of every head\n"
         "  .pixels.npz                   one head's matrices as 512 × 512 pixels, at any length\n"
         "  .curve.csv .npy               the bias curve\n"
+        "  .py .mod.py                   the encoding as a PyTorch function, as a FlexAttention score_mod\n"
+        "  .encoding.json                the encoding's parameters and the edit, to be opened again\n"
         "  .relpos                       a session for the window",
     )
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the file to write")
@@ -168,7 +171,10 @@ def _encodings_parser() -> argparse.ArgumentParser:
 def _add_document_options(parser: argparse.ArgumentParser) -> None:
     sequence = parser.add_argument_group("sequence")
     sequence.add_argument(
-        "file", metavar="FILE", nargs="?", help="a text, a table, arrays, or a session (default: a sentence)"
+        "file",
+        metavar="FILE",
+        nargs="?",
+        help="a text, a table, arrays, an encoding, or a session (default: a sentence)",
     )
     sequence.add_argument(
         "--tokens-from", metavar="FILE", help="tokens to stand beside arrays: a text, a table, a FASTA file"
@@ -193,7 +199,8 @@ def _add_document_options(parser: argparse.ArgumentParser) -> None:
     attention.add_argument(
         "--encoding",
         metavar="NAME[:key=value,…]",
-        help=f"see {PROGRAM} encodings (default: t5 for text, none for arrays)",
+        help=f"see {PROGRAM} encodings; or @FILE, an exported .encoding.json or a model's config.json "
+        "(default: t5 for text, none for arrays)",
     )
     attention.add_argument(
         "--scale", type=_number("--scale"), metavar="S", help="factor on q·k (default: 1/√d)"
@@ -316,12 +323,19 @@ def _open_window(options: argparse.Namespace) -> int:
 def _render(options: argparse.Namespace) -> int:
     from relpos_viewer.document.files import SUFFIX, save_session
     from relpos_viewer.export.arrays import EXPORTERS, exporter_for
+    from relpos_viewer.export.code import CODE_KINDS, code_kind_for, export_code
+    from relpos_viewer.export.code import Wanted as WantedCode
     from relpos_viewer.export.figures import FORMATS, figure_format
 
     out = Path(options.output)
-    kind, exporter = figure_format(out), exporter_for(out)
-    if kind is None and exporter is None and out.suffix.lower() != SUFFIX:
-        known = [each.suffixes[0] for each in FORMATS] + [each.suffix for each in EXPORTERS] + [SUFFIX]
+    kind, code = figure_format(out), code_kind_for(out)
+    exporter = exporter_for(out) if code is None else None  # .encoding.json ends in .json too
+    if kind is None and code is None and exporter is None and out.suffix.lower() != SUFFIX:
+        known = [
+            *(each.suffixes[0] for each in FORMATS),
+            *(each.suffix for each in (*EXPORTERS, *CODE_KINDS)),
+            SUFFIX,
+        ]
         raise ViewerError(f"'{out}' does not say what to write; end its name in one of {', '.join(known)}.")
     if kind is None:
         refuse(options, FIGURE_OPTIONS, f"{out.name} is no figure")
@@ -348,7 +362,11 @@ def _render(options: argparse.Namespace) -> int:
         "edit": None if document.edit.is_zero else document.edit.at(inputs.heads, inputs.n_key),
     }
     encoding = document.encoding.build()
-    if figure is not None:
+    if code is not None:
+        mask = document.mask if isinstance(document.mask, str) else "an array"
+        edit, scale = choices["edit"], choices["scale"]
+        export_code(WantedCode.of(inputs, encoding, edit=edit, scale=scale, mask=mask), out, code)
+    elif figure is not None:
         from dataclasses import replace
 
         from relpos_viewer.core.limits import view_levels
@@ -376,7 +394,8 @@ def _info(options: argparse.Namespace) -> int:
     from relpos_viewer.sources.files import describe
 
     about = describe(options.file, column=options.column)
-    about |= _about_session(options.file) if about["kind"] == "session" else _about_sequence(options)
+    tell = {"session": _about_session, "encoding": _about_encoding_file}.get(about["kind"])
+    about |= _about_sequence(options) if tell is None else tell(options.file)
     text = json.dumps(about, indent=2, ensure_ascii=False, allow_nan=False)
     # Shapes on one line.
     _print(re.sub(r"\[\s+(\d+(?:,\s+\d+)*)\s+\]", lambda m: f"[{' '.join(m[1].split())}]", text))
@@ -421,13 +440,7 @@ def _about_session(path: str) -> dict[str, Any]:
         "queries": inputs.n_query,
         "heads": inputs.heads,
         "head": document.head,
-        "encoding": {
-            "name": document.encoding.name,
-            "parameters": {
-                name: f"array {list(value.shape)}" if hasattr(value, "shape") else value
-                for name, value in document.encoding.parameters.items()
-            },
-        },
+        "encoding": _about_spec(document.encoding),
         "mask": mask,
         "scale": document.scale,
         "edited": not document.edit.is_zero,
@@ -435,6 +448,27 @@ def _about_session(path: str) -> dict[str, Any]:
             name: {"shape": list(each.shape), "dtype": str(each.dtype)} for name, each in arrays.items()
         },
         "notes": list(inputs.notes),
+    }
+
+
+def _about_encoding_file(path: str) -> dict[str, Any]:
+    from relpos_viewer.sources.encoding_file import read_encoding_file
+
+    read = read_encoding_file(path)
+    return {
+        "encoding": _about_spec(read.spec),
+        "edited": not read.edit.is_zero,
+        "notes": list(read.notes),
+    }
+
+
+def _about_spec(spec: EncodingSpec) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "parameters": {
+            name: f"array {list(value.shape)}" if hasattr(value, "shape") else value
+            for name, value in spec.parameters.items()
+        },
     }
 
 

@@ -43,7 +43,11 @@ def document_from_options(options: argparse.Namespace) -> Document:
         document = replace(default, source=_typed(options, default.source))
         refuse(options, ("tokens_from", *ANSWERS), "there is no file")
     changes: dict[str, Any] = {"view": _view(options, document.view)}
-    if options.encoding is not None:
+    if options.encoding is not None and options.encoding.startswith("@"):
+        from relpos_viewer.sources.encoding_file import read_encoding_file, with_encoding
+
+        document = with_encoding(document, read_encoding_file(options.encoding[1:]))
+    elif options.encoding is not None:
         changes["encoding"] = encoding_spec(options.encoding)
     if options.mask is not None:
         from relpos_viewer.core.masks import parse_mask

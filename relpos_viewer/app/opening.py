@@ -19,6 +19,7 @@ from relpos_viewer.document.document import (
 )
 from relpos_viewer.document.files import load_session
 from relpos_viewer.sources.build import inputs_for
+from relpos_viewer.sources.encoding_file import read_encoding_file, with_encoding
 from relpos_viewer.sources.files import Loaded, attach_tokens, load
 from relpos_viewer.sources.text import tokenize
 
@@ -32,10 +33,10 @@ def open_document(
     answers: Mapping[str, str],
     tokens: str | os.PathLike[str] | None = None,
 ) -> Document:
-    """Return `base` with the sequence of a file, or the document of a session file. Any thread.
+    """Return `base` with the sequence or the encoding of a file, or the document of a session file. Any thread.
 
     Args:
-        path: a text, a table, arrays or a session.
+        path: a text, a table, arrays, an encoding or a session.
         base: gives encoding, mask, scale and view, and the tokenizer of a text.
         answers: by keyword of `sources.files.load`.
         tokens: a file whose tokens are to stand beside the arrays of the first, see `with_tokens`.
@@ -54,6 +55,8 @@ def _opened(path: str | os.PathLike[str], base: Document, answers: Mapping[str, 
     loaded = load(path, **answers)
     if loaded.kind == "session":
         return load_session(path)
+    if loaded.kind == "encoding":
+        return with_encoding(base, read_encoding_file(path))
     opened = replace(base, source=source_of(loaded, base), edit=EditCurve.none())
     if loaded.kind == "arrays":
         inputs_for(opened.source)  # what does not fit is said now, while the old document still stands

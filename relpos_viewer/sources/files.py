@@ -26,7 +26,7 @@ from relpos_viewer.sources.labels import fit_labels
 from relpos_viewer.sources.meaning import count_nonfinite, row_sum_note
 from relpos_viewer.sources.numpyfile import read_npy, read_npz
 from relpos_viewer.sources.safetensorsfile import is_safetensors, read_safetensors
-from relpos_viewer.sources.signatures import HEAD_BYTES, PICKLE, refuse_foreign
+from relpos_viewer.sources.signatures import HEAD_BYTES, PICKLE, is_encoding_file, refuse_foreign
 from relpos_viewer.sources.tables import read_table
 
 __all__ = ["FILE_KINDS", "Loaded", "Question", "attach_tokens", "describe", "load"]
@@ -52,6 +52,7 @@ FILE_KINDS = (
     FileKind("NumPy arrays", (".npy", ".npz")),
     FileKind("Safetensors", (".safetensors",)),
     FileKind("Protein sequences", (".fasta", ".fa", ".faa", ".fna")),
+    FileKind("Encoding alone, or a model's rotary settings", (".encoding.json", "config.json")),
     FileKind("Session", (".relpos",)),
 )
 
@@ -62,7 +63,8 @@ class Loaded:
 
     Attributes:
         kind: "text" (tokenize `text`), "arrays" (`arrays` and `tokens`; without arrays the content comes from the
-            tokens' spelling), or "session" (open `path` with `document.files`).
+            tokens' spelling), "session" (open `path` with `document.files`), or "encoding" (with
+            `sources.encoding_file`).
         path: the file.
         text: for kind "text".
         tokens: one a key, or None: number them.
@@ -71,7 +73,7 @@ class Loaded:
         notes: what a reader should know, one sentence each.
     """
 
-    kind: Literal["text", "arrays", "session"]
+    kind: Literal["text", "arrays", "session", "encoding"]
     path: Path
     text: str | None = None
     tokens: Tokens | None = None
@@ -110,7 +112,7 @@ def load(
     path = Path(path)
     contents = _guarded(path, lambda: _read(path, choices))
     if contents is None:
-        return Loaded("session", path)
+        return Loaded("encoding" if is_encoding_file(path) else "session", path)
     if contents.text is not None:
         if not contents.text.strip():
             raise ViewerError(f"{path.name} holds nothing but blanks; give at least one token.")
@@ -146,8 +148,8 @@ def attach_tokens(loaded: Loaded, tokens: Tokens, *, labels: str | None = None) 
 def describe(path: str | Path, *, column: str | None = None) -> dict[str, object]:
     """Return what a file holds before anything is asked, as plain values for JSON. Any thread.
 
-    Keys: file, kind ("text", "tokens", "arrays", "session"), characters, tokens (their number), arrays (name →
-    shape, dtype as stored, and where it holds any the count of values that are not finite), notes.
+    Keys: file, kind ("text", "tokens", "arrays", "session", "encoding"), characters, tokens (their number), arrays
+    (name → shape, dtype as stored, and where it holds any the count of values that are not finite), notes.
 
     Args:
         path: the file.
@@ -159,7 +161,7 @@ def describe(path: str | Path, *, column: str | None = None) -> dict[str, object
     path = Path(path)
     contents = _guarded(path, lambda: _read(path, Choices(column=column)))
     if contents is None:
-        return {"file": path.name, "kind": "session"}
+        return {"file": path.name, "kind": "encoding" if is_encoding_file(path) else "session"}
     about: dict[str, object] = {"file": path.name, "kind": "arrays" if contents.arrays else "tokens"}
     if contents.text is not None:
         about |= {"kind": "text", "characters": len(contents.text)}
@@ -194,7 +196,7 @@ def _guarded(path: Path, work: Callable[[], T]) -> T:
 
 
 def _read(path: Path, choices: Choices) -> Contents | None:
-    """Return a file's contents, or None for a session."""
+    """Return a file's contents, or None for a session or an encoding."""
     if not path.name:
         raise ViewerError("the name of the file to open is empty or a folder; give the name of a file.")
     if "\0" in str(path):
@@ -209,6 +211,8 @@ def _read(path: Path, choices: Choices) -> Contents | None:
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     refuse_foreign(head, path.name)
+    if is_encoding_file(path):
+        return None
     suffix = path.suffix.lower()
     if suffix in _PICKLE_SUFFIXES and not head.startswith(_ZIP):
         raise ViewerError(PICKLE.format(name=path.name))

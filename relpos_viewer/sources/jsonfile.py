@@ -13,6 +13,8 @@ from relpos_viewer.sources.contents import Contents, Stored, in_memory, tokens_f
 from relpos_viewer.sources.decoding import decode
 from relpos_viewer.sources.roles import role_of
 
+ENCODING_FORMAT = "relpos-viewer encoding"  # what `export.code` calls its JSON
+
 _WANTED = "give a list of tokens or ids, or an object with tokens, q, k, v, bias, scores or weights"
 
 
@@ -22,7 +24,7 @@ def read_json(data: bytes, name: str) -> Contents:
     Raises:
         ViewerError: bad JSON (line and column are named), ragged arrays, or something that is neither.
     """
-    return _contents(_parse(decode(data, name), name), name)
+    return _contents(parse_json(decode(data, name), name), name)
 
 
 def read_json_lines(data: bytes, name: str) -> Contents:
@@ -32,7 +34,7 @@ def read_json_lines(data: bytes, name: str) -> Contents:
         ViewerError: bad JSON in a line, which is named.
     """
     lines = decode(data, name).split("\n")
-    values = [_parse(line, f"{name}, line {n}") for n, line in enumerate(lines, start=1) if line.strip()]
+    values = [parse_json(line, f"{name}, line {n}") for n, line in enumerate(lines, start=1) if line.strip()]
     if not values:
         raise ViewerError(f"{name} holds no lines; {_WANTED}.")
     if len(values) == 1:
@@ -51,7 +53,12 @@ def read_json_lines(data: bytes, name: str) -> Contents:
     return _contents(values, name)
 
 
-def _parse(text: str, name: str) -> object:
+def parse_json(text: str, name: str) -> object:
+    """Return the value of a JSON text; `name` says whose it is.
+
+    Raises:
+        ViewerError: bad JSON, by line and column.
+    """
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
@@ -99,6 +106,10 @@ def _packed(documents: list[list[object]], name: str) -> Tokens:
 
 
 def _from_object(record: dict[str, object], name: str) -> Contents:
+    if record.get("format") == ENCODING_FORMAT:
+        raise ViewerError(
+            f"{name} is an encoding without a sequence; let its name end in .encoding.json to open it."
+        )
     tokens: Tokens | None = None
     text: str | None = None
     arrays: dict[str, Stored] = {}

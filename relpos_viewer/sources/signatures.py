@@ -1,15 +1,18 @@
-"""Recognises by their first bytes the files that cannot be opened here, whatever their names say."""
+"""Recognises by their first bytes the files that cannot be opened here, and by their names those of encodings."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from relpos_viewer.core.errors import ViewerError
 
 # How much of a file is looked at: GGUF files keep their architecture in the first few entries.
 HEAD_BYTES = 65_536
+
+ENCODING_SUFFIX, CONFIG = ".encoding.json", "config.json"
 
 PICKLE = "{name} is a Python pickle, which can run code when it is opened; save the arrays as .npz or .safetensors."
 _TORCH = "{name} is a PyTorch checkpoint made of pickles, which can run code; save it as .safetensors."
@@ -115,3 +118,9 @@ def _gguf_string(head: bytes, at: int) -> tuple[bytes, int]:
     if stop > len(head):
         raise struct.error("string ends beyond the bytes at hand")
     return head[at + 8 : stop], stop
+
+
+def is_encoding_file(path: str | Path) -> bool:
+    """Return whether a file's name says that it holds an encoding: an exported one, or a model's config."""
+    name = Path(path).name.lower()
+    return name.endswith(ENCODING_SUFFIX) or name == CONFIG

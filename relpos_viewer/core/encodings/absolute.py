@@ -9,13 +9,14 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Encoding,
     Handle,
     Parameter,
     Span,
     Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.rope import Rope
@@ -117,7 +118,7 @@ class Absolute(Encoding):
         return (
             Variant(
                 "sines, then cosines",
-                "One half sines, one half cosines, as in tensor2tensor, fairseq and XLNet, where the paper interleaves.",
+                "One half sines, one half cosines, as in tensor2tensor and XLNet, where the paper interleaves them.",
                 replace(self, kind="learned", table=halves),
             ),
             Variant(
@@ -135,16 +136,33 @@ class Absolute(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the three terms, for positions that are added to queries and keys themselves."""
-        if head_dim is None:
-            raise ViewerError(
-                "Absolute positions can be written as code only where the width of a head is known."
-            )
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    # Positions are added to queries and keys; in a model they pass through its projections first.
-    p = {literal(self.vectors(n_key, head_dim))}.to(q)  # [key, d]
+        head_dim = self.written_width(head_dim)
+        return f"""# Positions are added to queries and keys themselves; in a model they pass through its projections
+# first: then take P @ w_q and P @ w_k for the two.
+{constant("P", self.vectors(n_key, head_dim), "[key, d]")}
+
+
+{BIAS_OF_VECTORS}
+    p = P.to(q)[:n_key]  # [key, d]
     p_q, p_k = p[n_key - n_query :], p
     return scale * (q @ p_k.T + p_q @ k.mT + p_q @ p_k.T)  # [head, query, key]
+"""
+
+    def python_for(self, inputs: AttentionInputs) -> str:
+        """Return the three terms, with positions that have passed the projections of the layer, where known."""
+        if inputs.q is None or inputs.w_q is None or inputs.w_k is None:
+            return super().python_for(inputs)
+        everything = (0, inputs.n_key)
+        p_q, p_k = self._positions(inputs, everything, everything)  # [head, key, d] each
+        shape = "[head, key, d]"
+        return f"""# Positions that have passed the projections of the layer, W_Q and W_K.
+{constant("P_Q", p_q, shape)}
+{constant("P_K", p_k, shape)}
+
+
+{BIAS_OF_VECTORS}
+    p_q, p_k = P_Q.to(q)[:, n_key - n_query : n_key], P_K.to(q)[:, :n_key]  # [head, query or key, d]
+    return scale * (q @ p_k.mT + p_q @ k.mT + p_q @ p_k.mT)  # [head, query, key]
 """
 
     def terms(self, inputs: AttentionInputs, scale: float) -> dict[str, Tensor]:
@@ -154,26 +172,23 @@ class Absolute(Encoding):
     def factors(self, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
         """Return c + p for queries and keys, p through the projections where they are known."""
         q, k = needs_queries(self.title, inputs)
-        p_q, p_k = self._positions(inputs, q)
+        p_q, p_k = self._positions(inputs, (inputs.query_start, inputs.n_key), (0, inputs.n_key))
         return q + p_q, k + p_k
 
-    def _positions(self, inputs: AttentionInputs, q: Tensor) -> tuple[Tensor, Tensor]:
-        """Return p of the queries and of the keys, [query, d] and [key, d], or [head, …] through projections."""
+    def _positions(self, inputs: AttentionInputs, queries: Span, keys: Span) -> tuple[Tensor, Tensor]:
+        """Return p of the positions of queries and keys, [count, d] each, or [head, count, d] through projections."""
+        q, _ = needs_queries(self.title, inputs)
         p = self.vectors(inputs.n_key, inputs.w_q.shape[1] if inputs.w_q is not None else q.shape[2])
         p = p.to(q)  # [key, D]
-        p_q, p_k = p[inputs.query_start :], p  # [query, D], [key, D]
+        p_q, p_k = p[slice(*queries)], p[slice(*keys)]  # [count, D] each
         if inputs.w_q is not None and inputs.w_k is not None:
-            return p_q @ inputs.w_q, p_k @ inputs.w_k  # [head, query, d], [head, key, d]
+            return p_q @ inputs.w_q, p_k @ inputs.w_k  # [head, count, d] each
         return p_q, p_k
 
     def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
         q, k = needs_queries(self.title, inputs)
         start = inputs.query_start
-        p = self.vectors(inputs.n_key, inputs.w_q.shape[1] if inputs.w_q is not None else q.shape[2])
-        p = p.to(q)  # [key, D]
-        p_q, p_k = p[start + rows[0] : start + rows[1]], p[slice(*cols)]  # [rows, D], [cols, D]
-        if inputs.w_q is not None and inputs.w_k is not None:
-            p_q, p_k = p_q @ inputs.w_q, p_k @ inputs.w_k  # [head, rows, d], [head, cols, d]
+        p_q, p_k = self._positions(inputs, (start + rows[0], start + rows[1]), cols)  # as rows and cols
         c_q, c_k = q[:, slice(*rows)], k[:, slice(*cols)]  # [head, rows, d], [head, cols, d]
         return {
             "content-content": c_q @ c_k.mT * scale,

@@ -18,7 +18,7 @@ from relpos_viewer.core.encodings.base import (
     Parameter,
     Variant,
     check_table,
-    literal,
+    constant,
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -136,9 +136,11 @@ class Alibi(Encoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the lines."""
         distance = "offset" if self.form == "causal" else "-offset.abs()"
-        return f"""def curve(offset):
-    slopes = {literal(self.slope_of_each())}  # [head]
-    return slopes[:, None] * {distance}  # [head, count]
+        return f"""{constant("SLOPES", self.slope_of_each(), "[head]")}
+
+
+def curve(offset):
+    return SLOPES[:, None] * {distance}  # [head, count]
 """
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Literal, Self
@@ -17,6 +18,12 @@ from relpos_viewer.core.inputs import AttentionInputs, as_tensor, shape_text
 from relpos_viewer.core.offsets import toeplitz_block
 
 Span = tuple[int, int]
+
+COLUMNS = 100  # how wide the source is that `Encoding.python` writes
+BIAS_OF_PLACES = "def bias(n_query, n_key, q=None, k=None, scale=None, device=None):"
+BIAS_OF_VECTORS = (
+    "def bias(n_query, n_key, q, k, scale=None):\n    scale = q.shape[-1] ** -0.5 if scale is None else scale"
+)
 
 
 @dataclass(frozen=True)
@@ -332,15 +339,34 @@ class Encoding:
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return Python source of the term in score units, for `export.code`.
 
-        A Toeplitz family defines `curve(offset)`: δ as int64 [count] to [head, count]. Any other defines
-        `bias(n_query, n_key, q, k, scale)`, [head, query, key] from q and k [head, n, d]. The source may use math,
-        torch and `offsets(n_query, n_key)`, δ as int64 [query, key], which are defined above it. `literal` writes
-        numbers and tables.
+        A Toeplitz family defines `curve(offset)`: δ as int64 [count] to float64 [head, count]. Any other defines
+        `bias`, [head, query, key]: with the arguments of `BIAS_OF_PLACES` where places alone decide, made on the CPU
+        and then brought to `device`; else with those of `BIAS_OF_VECTORS`, q and k [head, n, d], in q's type and on
+        q's device. The source may use math, torch and `offsets(n_query, n_key)`, δ as int64 [query, key], which are
+        defined above it. Tables are written by `constant` before the functions, numbers by `literal`.
 
         Raises:
             ViewerError: when the family cannot be written down.
         """
         raise ViewerError(f"{self.title} cannot be written as code yet.")
+
+    def python_for(self, inputs: AttentionInputs) -> str:
+        """Return `python` of the term as it is for these inputs, with what only they know written down.
+
+        Raises:
+            ViewerError: as `python` does.
+        """
+        return self.with_heads(inputs.heads).python(inputs.n_key, inputs.head_dim)
+
+    def written_width(self, head_dim: int | None) -> int:
+        """Return the width of a head, which code that holds tables of vectors cannot do without.
+
+        Raises:
+            ViewerError: when it is not known.
+        """
+        if head_dim is None:
+            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        return head_dim
 
     def with_heads(self, heads: int) -> Self:
         """Return the same encoding for `heads` heads.
@@ -423,6 +449,32 @@ def literal(table: Tensor | np.ndarray | float) -> str:
     numbers = np.array([float(str(value)) for value in array.ravel()], np.float64).reshape(array.shape)
     text = re.sub(r"\b(nan|inf)\b", r"math.\1", str(numbers.tolist()))
     return text if array.ndim == 0 else f"torch.tensor({text}, dtype=torch.float64)"
+
+
+def constant(name: str, table: Tensor | np.ndarray, shape: str) -> str:
+    """Return `NAME = torch.tensor(…)  # shape` as lines of at most `COLUMNS` columns."""
+    numbers = np.asarray(table)
+    line = f"{name} = {literal(numbers)}  # {shape}"
+    if len(line) <= COLUMNS:
+        return line
+    rows = "\n".join(_rows(numbers, "    "))
+    return f"{name} = torch.tensor(\n{rows},\n    dtype=torch.float64,\n)  # {shape}"
+
+
+def _rows(numbers: np.ndarray, indent: str) -> list[str]:
+    """Return a nested list as lines, each list on a line of its own where it fits."""
+    if numbers.ndim == 1:
+        text = f"[{', '.join(map(literal, numbers))}]"
+        if len(indent) + len(text) < COLUMNS:
+            return [indent + text]
+        inner = indent + "    "
+        wrapped = textwrap.wrap(text[1:-1] + ",", COLUMNS, initial_indent=inner, subsequent_indent=inner)
+        return [f"{indent}[", *wrapped, f"{indent}]"]
+    lines = [f"{indent}["]
+    for part in numbers:
+        lines += _rows(part, indent + "    ")
+        lines[-1] += ","
+    return [*lines, f"{indent}]"]
 
 
 def head_spread(heads: int) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import literal
+from relpos_viewer.core.encodings.base import BIAS_OF_PLACES, constant
 from relpos_viewer.core.encodings.swin import Swin
 
 
@@ -62,8 +62,10 @@ class Beit(Swin):
         """Return the look-up in the plane, with the class token first."""
         height = self.height(n_key)
         rows = (2 * height - 1) * (2 * self.width - 1)
-        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
-    table = {literal(self.table_for(n_key))}  # [row, head]
+        return f"""{constant("TABLE", self.table_for(n_key), "[row, head]")}
+
+
+{BIAS_OF_PLACES}
     key = torch.arange(n_key)[None, :]
     query = torch.arange(n_key - n_query, n_key)[:, None]
     y_q, x_q = (query - 1).clamp_min(0) // {self.width}, (query - 1).clamp_min(0) % {self.width}
@@ -71,5 +73,5 @@ class Beit(Swin):
     place = (y_q - y_k + {height - 1}) * {2 * self.width - 1} + x_q - x_k + {self.width - 1}
     place = torch.where(query == 0, {rows}, place)  # the class token asks
     place = torch.where(key == 0, torch.where(query == 0, {rows + 2}, {rows + 1}), place)  # it is asked
-    return table[place].permute(2, 0, 1)  # [head, query, key]
+    return TABLE[place].permute(2, 0, 1).to(device, torch.float32)  # [head, query, key]
 """

@@ -7,7 +7,15 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Encoding, Parameter, Span, check_table, literal, needs_queries
+from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
+    Encoding,
+    Parameter,
+    Span,
+    check_table,
+    constant,
+    needs_queries,
+)
 from relpos_viewer.core.encodings.relative import drawn, waves
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -89,15 +97,17 @@ class CoPE(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the counting of gates."""
-        if head_dim is None:
-            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    table = {literal(self.vectors(head_dim))}.to(q)  # [position, d]
-    gates = torch.sigmoid(scale * q @ k.mT) * (offsets(n_query, n_key) <= 0)  # [head, query, key]
+        head_dim = self.written_width(head_dim)
+        return f"""{constant("TABLE", self.vectors(head_dim), "[position, d]")}
+
+
+{BIAS_OF_VECTORS}
+    past = offsets(n_query, n_key, q.device) <= 0  # [query, key]
+    gates = torch.sigmoid(scale * q @ k.mT) * past  # [head, query, key]
     counts = gates.flip(-1).cumsum(-1).flip(-1).clamp_max({self.positions - 1})  # [head, query, key]
-    products = q @ table.T  # [head, query, position]
-    below = products.gather(-1, counts.floor().long())
+    products = q @ TABLE.to(q).T  # [head, query, position]
+    low = counts.floor()
+    below = products.gather(-1, low.long())
     above = products.gather(-1, counts.ceil().long())
-    return below + (above - below) * (counts - counts.floor())  # [head, query, key]
+    return below + (above - below) * (counts - low)  # [head, query, key]
 """

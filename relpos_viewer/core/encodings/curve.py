@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Encoding, Parameter, check_table, literal
+from relpos_viewer.core.encodings.base import Encoding, Parameter, check_table, constant
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.offsets import offsets
 
@@ -89,7 +89,9 @@ class Curve(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return a look-up in the curve over n_key positions; past its ends the first and the last value hold."""
-        return f"""def curve(offset):
-    table = {literal(self.curve(n_key))}  # [head, offset], δ = {1 - n_key} … {n_key - 1}
-    return table[:, offset.clamp({1 - n_key}, {n_key - 1}) + {n_key - 1}]  # [head, count]
+        return f"""{constant("TABLE", self.curve(n_key), f"[head, offset], δ = {1 - n_key} … {n_key - 1}")}
+
+
+def curve(offset):
+    return TABLE[:, offset.clamp({1 - n_key}, {n_key - 1}) + {n_key - 1}]  # [head, count]
 """

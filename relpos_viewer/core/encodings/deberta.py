@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Convention,
     Encoding,
     Parameter,
     Span,
     Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn, key_products, query_products, waves
@@ -181,7 +182,9 @@ class Deberta(Encoding):
 
         found = []
         if self.side != "c2p":
-            help = "The paper's reading: position-to-content at j − i, where all code has i − j for both terms."
+            help = (
+                "The paper's reading: position-to-content at j − i, where all code has i − j for both terms."
+            )
             found.append(Variant("p2c at (j, i)", help, replace(self, q_r=turned("q_r"))))
         help = "Past and future swapped: the places of key − query on tables of query − key."
         both = replace(self, k_r=turned("k_r"), q_r=turned("q_r"))
@@ -189,19 +192,23 @@ class Deberta(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the vectors of n_key positions."""
-        if head_dim is None:
-            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
-        delta = offsets(n_key)
-        k_r, q_r = (literal(self._vectors(name, delta, head_dim)) for name in ("k_r", "q_r"))
-        added = {"both": "c2p + p2c", "c2p": "c2p", "p2c": "p2c"}[self.side]
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    scale = (3 * q.shape[-1]) ** -0.5 if scale is None else scale
-    k_r = {k_r}.to(q)  # [head, offset, d], δ = {1 - n_key} … {n_key - 1}
-    q_r = {q_r}.to(q)  # [head, offset, d]
-    place = offsets(n_query, n_key) + {n_key - 1}  # [query, key]
-    c2p = torch.einsum("hid,hijd->hij", q, k_r[:, place])
-    p2c = torch.einsum("hjd,hijd->hij", k, q_r[:, place])
-    return scale * ({added})  # [head, query, key]
+        head_dim = self.written_width(head_dim)
+        delta = f"[head, offset, d], δ = {1 - n_key} … {n_key - 1}"
+        tables, terms = [], []
+        if self.side != "p2c":
+            tables.append(constant("K_R", self._vectors("k_r", offsets(n_key), head_dim), delta))
+            terms.append('torch.einsum("hid,hijd->hij", q, K_R.to(q)[:, place])')
+        if self.side != "c2p":
+            tables.append(constant("Q_R", self._vectors("q_r", offsets(n_key), head_dim), delta))
+            terms.append('torch.einsum("hjd,hijd->hij", k, Q_R.to(q)[:, place])')
+        written, summed = "\n".join(tables), "\n    term = term + ".join(terms)
+        return f"""{written}
+
+
+{BIAS_OF_VECTORS}
+    place = offsets(n_query, n_key, q.device) + {n_key - 1}  # [query, key]
+    term = {summed}
+    return scale * term  # [head, query, key]
 """
 
 

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_PLACES,
     Convention,
     Encoding,
     Handle,
@@ -18,7 +19,7 @@ from relpos_viewer.core.encodings.base import (
     Parameter,
     Span,
     check_table,
-    literal,
+    constant,
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -256,14 +257,19 @@ class Fire(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the network."""
-        w1, b1, w2, b2 = (literal(table) for table in self.layers())
-        return f"""def psi(x):
+        names, shapes = ("W1", "B1", "W2", "B2"), ("[hidden]", "[hidden]", "[head, hidden]", "[head]")
+        layers = "\n".join(map(constant, names, self.layers(), shapes))
+        return f"""{layers}
+
+
+def psi(x):
     return torch.log1p(({self.c!r} * x).abs())
 
 
-def bias(n_query, n_key, q=None, k=None, scale=None):
+{BIAS_OF_PLACES}
     query = torch.arange(n_key - n_query, n_key, dtype=torch.float64)[:, None]  # [query, 1]
-    share = psi(offsets(n_query, n_key).double()) / (psi(query.clamp_min({self.threshold!r})) + {TINY!r})
-    hidden = torch.relu(share[..., None] * {w1} + {b1})  # [query, key, hidden]
-    return (hidden @ {w2}.T + {b2}).permute(2, 0, 1)  # [head, query, key]
+    distance = -offsets(n_query, n_key).double()  # [query, key]
+    share = psi(distance) / (psi(query.clamp_min({self.threshold!r})) + {TINY!r})  # [query, key]
+    hidden = torch.relu(share[..., None] * W1 + B1)  # [query, key, hidden]
+    return (hidden @ W2.T + B2).permute(2, 0, 1).to(device, torch.float32)  # [head, query, key]
 """

@@ -16,7 +16,7 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn
@@ -149,15 +149,19 @@ class FoX(Encoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the sums of fading."""
         if self.gates is not None:
-            gates = f"{literal(self.gates)}  # [head, key]"
-        elif head_dim is None:
-            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+            table = constant("GATES", self.gates, "[head, key]")
+            logits = "GATES.to(q)"
         else:
-            weights = literal(self._weights(head_dim, self.heads or 1))
-            gates = f'torch.einsum("hkd,hd->hk", k.double(), {weights}) + {self.gate_bias!r}  # [head, key]'
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    f = {gates}
-    faded = {self._fading_code()}.cumsum(-1)  # [head, key]
+            weights = self._weights(self.written_width(head_dim), self.heads or 1)
+            table = constant("W", weights, "[head, d]")
+            logits = f'torch.einsum("hkd,hd->hk", k, W.to(k)) + {self.gate_bias!r}'
+        return f"""{table}
+
+
+def bias(n_query, n_key, q, k, scale=None):
+    f = {logits}  # [head, key]
+    # Summed as float64, as long sums lose digits.
+    faded = {self._fading_code()}.double().cumsum(-1)  # [head, key]
     sums = faded[:, n_key - n_query :, None] - faded[:, None, :]  # [head, query, key]
-    return sums * (offsets(n_query, n_key) <= 0)
+    return sums.masked_fill(offsets(n_query, n_key, q.device) > 0, 0.0).to(q)
 """

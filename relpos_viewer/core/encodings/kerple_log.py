@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Handle, Knob, Parameter, head_spread, literal
+from relpos_viewer.core.encodings.base import Handle, Knob, Parameter, constant, head_spread
 from relpos_viewer.core.encodings.numbered import NumberedEncoding
 
 
@@ -80,8 +80,11 @@ class KerpleLog(NumberedEncoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the formula."""
         numbers = self.number_of_each()
-        return f"""def curve(offset):
-    p = {literal(numbers["p"])}[:, None]  # [head, 1]
-    a = {literal(numbers["a"])}[:, None]  # [head, 1]
-    return -p * torch.log1p(a * offset.abs())  # [head, count]
+        p, a = (constant(name.upper(), table, "[head]") for name, table in numbers.items())
+        return f"""{p}
+{a}
+
+
+def curve(offset):
+    return -P[:, None] * torch.log1p(A[:, None] * offset.abs())  # [head, count]
 """

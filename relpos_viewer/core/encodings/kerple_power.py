@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 import numpy as np
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Handle, Knob, Parameter, head_spread, literal
+from relpos_viewer.core.encodings.base import Handle, Knob, Parameter, constant, head_spread
 from relpos_viewer.core.encodings.numbered import NumberedEncoding
 
 
@@ -70,8 +70,11 @@ class KerplePower(NumberedEncoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the formula."""
         numbers = self.number_of_each()
-        return f"""def curve(offset):
-    a = {literal(numbers["a"])}[:, None]  # [head, 1]
-    p = {literal(numbers["p"])}[:, None]  # [head, 1]
-    return -a * offset.abs() ** p  # [head, count]
+        a, p = (constant(name.upper(), table, "[head]") for name, table in numbers.items())
+        return f"""{a}
+{p}
+
+
+def curve(offset):
+    return -A[:, None] * offset.abs().double() ** P[:, None]  # [head, count]
 """

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Encoding,
     Parameter,
     Span,
     Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn, query_products, waves
@@ -95,13 +96,13 @@ class Music(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the vectors of n_key distances."""
-        if head_dim is None:
-            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    # Vectors for δ = {1 - n_key} … 0, [head, offset, d].
-    table = {literal(self.vectors(torch.arange(1 - n_key, 1), head_dim))}.to(q)
-    offset = offsets(n_query, n_key)  # [query, key]
-    vectors = table[:, offset.clamp_max(0) + {n_key - 1}]  # [head, query, key, d]
+        head_dim = self.written_width(head_dim)
+        vectors = self.vectors(torch.arange(1 - n_key, 1), head_dim)  # [head, offset, d]
+        return f"""{constant("TABLE", vectors, f"[head, offset, d], δ = {1 - n_key} … 0")}
+
+
+{BIAS_OF_VECTORS}
+    offset = offsets(n_query, n_key, q.device)  # [query, key]
+    vectors = TABLE.to(q)[:, offset.clamp_max(0) + {n_key - 1}]  # [head, query, key, d]
     return scale * torch.einsum("hid,hijd->hij", q, vectors) * (offset <= 0)  # [head, query, key]
 """

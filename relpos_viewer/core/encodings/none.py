@@ -27,5 +27,5 @@ class NoEncoding(Encoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return zeros."""
         return f"""def curve(offset):
-    return torch.zeros({self.heads or 1}, len(offset))  # [head, count]
+    return torch.zeros({self.heads or 1}, len(offset), dtype=torch.float64)  # [head, count]
 """

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Convention,
     Encoding,
     Handle,
     Parameter,
     Span,
     Variant,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.errors import ViewerError
@@ -235,26 +236,26 @@ class Rope(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the rotation, for sequences of n_key."""
-        if head_dim is None:
-            raise ViewerError("RoPE can be written as code only where the width of a head is known.")
+        head_dim = self.written_width(head_dim)
         if self.layout == "half":
             split, join = "turning.chunk(2, dim=-1)", "torch.cat(turned, -1)"
         else:
             split, join = "(turning[..., 0::2], turning[..., 1::2])", "torch.stack(turned, -1).flatten(-2)"
         dim = self.rotary_dim(head_dim)
-        return f"""def rotate(x, positions):
-    theta = {literal(self.frequencies(head_dim, n_key))}  # [pair]
-    angles = positions[:, None] * theta  # [count, pair]
-    cos, sin = {self.amplitude!r} * angles.cos(), {self.amplitude!r} * angles.sin()
+        amplitude = "" if self.amplitude == 1.0 else f"{self.amplitude!r} * "
+        return f"""{constant("THETA", self.frequencies(head_dim, n_key), "[pair], radians a position")}
+
+
+def rotate(x, positions):
+    angles = positions[:, None] * THETA  # [count, pair]
+    cos, sin = ({amplitude}angles.cos()).to(x), ({amplitude}angles.sin()).to(x)
     turning, passing = x[..., :{dim}], x[..., {dim}:]
     first, second = {split}
     turned = (first * cos - second * sin, first * sin + second * cos)
     return torch.cat(({join}, passing), dim=-1)
 
 
-def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    q, k = q.double(), k.double()
+{BIAS_OF_VECTORS}
     keys = torch.arange(n_key)
     turned = rotate(q, keys[n_key - n_query :]) @ rotate(k, keys).mT
     return scale * (turned - q @ k.mT)  # [head, query, key]

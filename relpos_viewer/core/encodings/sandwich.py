@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Convention, Encoding, Handle, Knob, Parameter, Variant, literal
+from relpos_viewer.core.encodings.base import Convention, Encoding, Handle, Knob, Parameter, Variant, constant
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offsets
 
@@ -133,9 +133,13 @@ class Sandwich(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the sum of cosines."""
-        return f"""def curve(offset):
-    rates = {literal(self._rates())}  # [t]
-    divisors = {literal(self._divisors())}  # [head]
+        first, last = int(self.first), self.width // 2 + int(self.first)
+        return f"""{constant("DIVISORS", self._divisors(), "[head]")}
+
+
+def curve(offset):
+    t = torch.arange({first}, {last}, dtype=torch.float64)
+    rates = {self.base!r} ** (-2 * t / {self.width})  # [t]
     total = (offset[:, None] * rates).cos().sum(-1) - {self.width // 2}  # [count]
-    return total / divisors[:, None]  # [head, count]
+    return total / DIVISORS[:, None]  # [head, count]
 """

@@ -8,12 +8,13 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Encoding,
     Parameter,
     Span,
     Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn, key_products, query_products
@@ -129,14 +130,17 @@ class Shaw(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the table."""
-        if head_dim is None:
-            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
-        sides = {"queries": "of_queries", "both": "of_queries + of_keys"}
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    table = {literal(self.vectors(head_dim))}.to(q)  # [offset, d]
-    vectors = table[offsets(n_query, n_key).clamp({-self.clip}, {self.clip}) + {self.clip}]  # [query, key, d]
-    of_queries = torch.einsum("hid,ijd->hij", q, vectors)
-    of_keys = torch.einsum("hjd,ijd->hij", k, vectors)
-    return scale * ({sides[self.side]})  # [head, query, key]
+        head_dim = self.written_width(head_dim)
+        lines = ['term = torch.einsum("hid,ijd->hij", q, vectors)  # [head, query, key]']
+        if self.side == "both":
+            lines.append('term = term + torch.einsum("hjd,ijd->hij", k, vectors)')
+        terms = "\n    ".join(lines)
+        return f"""{constant("TABLE", self.vectors(head_dim), f"[offset, d], δ = {-self.clip} … {self.clip}")}
+
+
+{BIAS_OF_VECTORS}
+    place = offsets(n_query, n_key, q.device).clamp({-self.clip}, {self.clip}) + {self.clip}  # [query, key]
+    vectors = TABLE.to(q)[place]  # [query, key, d]
+    {terms}
+    return scale * term
 """

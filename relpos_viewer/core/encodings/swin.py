@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_PLACES,
     Convention,
     Parameter,
     Span,
     Variant,
     check_table,
+    constant,
     head_spread,
-    literal,
 )
 from relpos_viewer.core.encodings.planar import PlaneEncoding
 from relpos_viewer.core.errors import ViewerError
@@ -163,11 +164,14 @@ class Swin(PlaneEncoding):
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the look-up in the plane."""
         height = self.height(n_key)
-        return f"""def bias(n_query, n_key, q=None, k=None, scale=None):
-    table = {literal(self.table_for(n_key))}  # [row, head]
+        return f"""{constant("TABLE", self.table_for(n_key), "[row, head]")}
+
+
+{BIAS_OF_PLACES}
     key = torch.arange(n_key)[None, :]
     query = torch.arange(n_key - n_query, n_key)[:, None]
     dy = query // {self.width} - key // {self.width}
     dx = query % {self.width} - key % {self.width}
-    return table[(dy + {height - 1}) * {2 * self.width - 1} + dx + {self.width - 1}].permute(2, 0, 1)
+    place = (dy + {height - 1}) * {2 * self.width - 1} + dx + {self.width - 1}  # [query, key]
+    return TABLE[place].permute(2, 0, 1).to(device, torch.float32)  # [head, query, key]
 """

@@ -11,10 +11,12 @@ from torch import Tensor
 from torch.nn.functional import normalize
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Parameter,
     Span,
+    Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.planar import PlaneEncoding
@@ -190,12 +192,13 @@ class SwinV2(PlaneEncoding):
         if not self.cosine:
             return whole
         table = whole.replace("def bias(", "def plane_bias(")
-        return f"""{table}
+        return f"""{constant("FACTOR", self.cosine_scale(), "[head], on cosines")}
+{table}
 
-def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    factor = {literal(self.cosine_scale())}.to(q)[:, None, None]  # [head, 1, 1]
-    cosines = torch.nn.functional.normalize(q, dim=-1) @ torch.nn.functional.normalize(k, dim=-1).mT
+{BIAS_OF_VECTORS}
+    normalize = torch.nn.functional.normalize
+    cosines = normalize(q, dim=-1) @ normalize(k, dim=-1).mT  # [head, query, key]
     # Content is scale · q·k; the cosine takes its place.
-    return plane_bias(n_query, n_key) + factor * cosines - scale * (q @ k.mT)  # [head, query, key]
+    own = plane_bias(n_query, n_key, device=q.device).to(q)  # [head, query, key]
+    return own + FACTOR.to(q)[:, None, None] * cosines - scale * (q @ k.mT)
 """

@@ -20,8 +20,8 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    constant,
     head_spread,
-    literal,
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -152,9 +152,12 @@ class T5(Encoding):
         if not self.bidirectional:
             if self.num_buckets < 4 or self.num_buckets % 2:
                 return ()
-            help = "A decoder's table read as an encoder's: the past has half of the buckets, and grows coarser."
+            help = (
+                "A decoder's table read as an encoder's: the past has half of the buckets, and grows coarser."
+            )
             return (Variant("bidirectional", help, replace(self, table=table, bidirectional=True)),)
         swapped = table.roll(self.num_buckets // 2, 0)  # [bucket, head]
+        swapped[0] = table[0]  # δ = 0 is its own mirror, and counts as past
         help = "Past and future swapped: the buckets of query − key on a table of key − query."
         found = [Variant("query − key", help, replace(self, table=swapped))]
         if self.max_distance > self.num_buckets // 2:
@@ -178,7 +181,10 @@ class T5(Encoding):
                 "0",
             )
         )
-        return f"""def bucket(offset):
+        return f"""{constant("TABLE", self._full_table(), "[bucket, head]")}
+
+
+def bucket(offset):
     distance = {distance}
     growth = torch.log(distance.clamp_min(1).float() / {exact}) / {whole!r} * {side - exact}
     far = ({exact} + growth.long()).clamp_max({side - 1})
@@ -186,8 +192,7 @@ class T5(Encoding):
 
 
 def curve(offset):
-    table = {literal(self._full_table())}  # [bucket, head]
-    return table[bucket(offset)].T  # [head, count]
+    return TABLE[bucket(offset)].T  # [head, count]
 """
 
     def illustration(self, heads: int) -> Tensor:

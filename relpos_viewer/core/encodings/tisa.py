@@ -18,8 +18,8 @@ from relpos_viewer.core.encodings.base import (
     Parameter,
     Variant,
     check_table,
+    constant,
     head_spread,
-    literal,
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
@@ -185,12 +185,16 @@ class Tisa(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the sum of kernels."""
-        a, b, c = (literal(table) for table in self.kernels().values())
-        return f"""def curve(offset):
-    amplitude = {a}[..., None]  # [kernel, head, 1]
-    sharpness = {b}[..., None]  # [kernel, head, 1]
-    centre = {c}[..., None]  # [kernel, head, 1]
-    return (amplitude * torch.exp(-sharpness.abs() * (offset - centre) ** 2)).sum(0)  # [head, count]
+        tables = "\n".join(
+            constant(name.upper(), table, "[kernel, head]") for name, table in self.kernels().items()
+        )
+        return f"""{tables}
+
+
+def curve(offset):
+    away = offset - CENTRE[..., None]  # [kernel, head, count]
+    bells = torch.exp(-SHARPNESS[..., None].abs() * away**2)  # [kernel, head, count]
+    return (AMPLITUDE[..., None] * bells).sum(0)  # [head, count]
 """
 
 

@@ -11,13 +11,14 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Encoding,
     Knob,
     Parameter,
     Span,
     Variant,
     check_table,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn, query_products, waves
@@ -188,21 +189,29 @@ class TransformerXL(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the terms, with the vectors of n_key positions written down."""
-        if head_dim is None:
-            raise ViewerError(f"{self.title} can be written as code only where the width of a head is known.")
+        head_dim = self.written_width(head_dim)
         u, v = self.biases(head_dim)
+        w_r = self._table("w_r", head_dim, SEED + 2, self.width, head_dim)
         clamped = f".clamp({-self.clamp}, {self.clamp})" if self.clamp else ""
-        return f"""def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    u = {literal(u)}.to(q)[:, None]  # [head, 1, d]
-    v = {literal(v)}.to(q)[:, None]  # [head, 1, d]
-    w_r = {literal(self._table("w_r", head_dim, SEED + 2, self.width, head_dim))}.to(q)  # [head, D, d]
-    rates = {self.base!r} ** (-torch.arange(0, {self.width}, 2, dtype=torch.float64) / {self.width})
+        return f"""{constant("U", u, "[head, d]")}
+{constant("V", v, "[head, d]")}
+{constant("W_R", w_r, "[head, D, d]")}
+
+
+def waves(n_key):
+    t = torch.arange(0, {self.width}, 2, dtype=torch.float64)
+    rates = {self.base!r} ** (-t / {self.width})  # [D / 2]
     distance = torch.arange(1 - n_key, n_key){clamped}  # query − key
-    angles = distance.double()[:, None] * rates
-    waves = torch.cat((angles.sin(), angles.cos()), -1)[:, :{self.width}].to(q)  # [distance, D]
-    vectors = (waves @ w_r)[:, n_key - 1 - offsets(n_query, n_key)]  # [head, query, key, d]
-    return scale * (u @ k.mT + torch.einsum("hid,hijd->hij", q + v, vectors))  # [head, query, key]
+    angles = distance[:, None] * rates  # [distance, D / 2]
+    return torch.cat((angles.sin(), angles.cos()), -1)[:, :{self.width}]  # [distance, D]
+
+
+{BIAS_OF_VECTORS}
+    u, v = U.to(q)[:, None], V.to(q)[:, None]  # [head, 1, d] each
+    distance = n_key - 1 - offsets(n_query, n_key, q.device)  # [query, key]
+    vectors = (waves(n_key) @ W_R).to(q)[:, distance]  # [head, query, key, d]
+    of_queries = torch.einsum("hid,hijd->hij", q + v, vectors)  # [head, query, key]
+    return scale * (u @ k.mT + of_queries)
 """
 
 

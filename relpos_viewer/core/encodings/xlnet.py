@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.encodings.base import Parameter, Span, check_table, literal, needs_queries
+from relpos_viewer.core.encodings.base import Parameter, Span, check_table, constant, needs_queries
 from relpos_viewer.core.encodings.relative import drawn
 from relpos_viewer.core.encodings.transformer_xl import SEED, TransformerXL
 from relpos_viewer.core.errors import ViewerError
@@ -73,18 +74,28 @@ class XLNet(TransformerXL):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the terms; `segment` [key] may be given, else all is one segment."""
+        return self._code(n_key, head_dim, None)
+
+    def python_for(self, inputs: AttentionInputs) -> str:
+        """Return the terms, with the documents of these inputs for segments where none are given."""
+        documents = inputs.tokens.documents
+        return self.with_heads(inputs.heads)._code(inputs.n_key, inputs.head_dim, documents)
+
+    def _code(self, n_key: int, head_dim: int | None, documents: tuple[int, ...] | None) -> str:
         base = super().python(n_key, head_dim)
-        assert head_dim is not None
-        r_s, vectors = self._segment_tables(head_dim)
+        r_s, vectors = self._segment_tables(self.written_width(head_dim))
         whole = base.replace("def bias(", "def relative_terms(")
-        return f"""{whole}
+        segments = np.zeros(n_key) if documents is None else np.array(documents)
+        return f"""{constant("R_S", r_s, "[head, d]")}
+{constant("SEGMENTS", vectors, "[2, head, d], the same segment and another")}
+{constant("SEGMENT_OF_KEY", segments, "[key]")}
+{whole}
 
 def bias(n_query, n_key, q, k, scale=None, segment=None):
     scale = q.shape[-1] ** -0.5 if scale is None else scale
-    segment = torch.zeros(n_key) if segment is None else segment
-    r_s = {literal(r_s)}.to(q)[:, None]  # [head, 1, d]
-    vectors = {literal(vectors)}.to(q)  # [2, head, d]
-    both = (q + r_s) @ vectors.permute(1, 2, 0)  # [head, query, 2]
-    other = segment[n_key - n_query :, None] != segment[None, :]  # [query, key]
-    return relative_terms(n_query, n_key, q, k, scale) + scale * torch.where(other, both[..., 1:], both[..., :1])
+    segment = (SEGMENT_OF_KEY if segment is None else segment).to(q.device)
+    both = (q + R_S.to(q)[:, None]) @ SEGMENTS.to(q).permute(1, 2, 0)  # [head, query, 2]
+    other = segment[n_key - n_query : n_key, None] != segment[None, :n_key]  # [query, key]
+    of_segments = torch.where(other, both[..., 1:], both[..., :1])  # [head, query, key]
+    return relative_terms(n_query, n_key, q, k, scale) + scale * of_segments
 """

@@ -9,17 +9,17 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
+    BIAS_OF_VECTORS,
     Convention,
     Encoding,
     Handle,
     Parameter,
     Span,
     Variant,
-    literal,
+    constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.rope import Rope
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 
 # Counted from the middle, the powers of the decay stay within float32 up to here: (0.4 / 1.4)^32 = 4e−18.
@@ -139,23 +139,20 @@ class XPos(Encoding):
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the rotation and its decay."""
-        if head_dim is None:
-            raise ViewerError("xPos can be written as code only where the width of a head is known.")
+        head_dim = self.written_width(head_dim)
         spread = (
             "torch.cat((decay, decay), -1)" if self.layout == "half" else "decay.repeat_interleave(2, -1)"
         )
         whole = self.rope.python(n_key, head_dim)
         rotation = whole[: whole.index("def bias(")]
-        return f"""{rotation}def bias(n_query, n_key, q, k, scale=None):
-    scale = q.shape[-1] ** -0.5 if scale is None else scale
-    q, k = q.double(), k.double()
-    keys = torch.arange(n_key)
-    zeta = {literal(self.decays(head_dim))}  # [pair]
+        return f"""{constant("ZETA", self.decays(head_dim), "[pair]")}
+{rotation}def turned(x, positions, sign):
+    decay = ZETA ** (sign * positions[:, None] / {self.scale_base!r})  # [count, pair]
+    return rotate(x, positions) * {spread}.to(x)
 
-    def turned(x, positions, sign):
-        decay = zeta ** (sign * (positions[:, None] - n_key / 2) / {self.scale_base!r})  # [count, pair]
-        return rotate(x, positions) * {spread}
 
+{BIAS_OF_VECTORS}
+    keys = torch.arange(n_key) - n_key / 2  # from the middle, as the powers grow with position
     rotated = turned(q, keys[n_key - n_query :], 1) @ turned(k, keys, -1).mT
     return scale * (rotated - q @ k.mT)  # [head, query, key]
 """
