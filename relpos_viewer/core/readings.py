@@ -19,11 +19,12 @@ from relpos_viewer.core.crew import CancelLike
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.encodings.base import Variant
 from relpos_viewer.core.encodings.curve import Curve
+from relpos_viewer.core.extremes import block_extremes
 from relpos_viewer.core.field import LARGEST
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.offsets import toeplitz_block
-from relpos_viewer.core.pooling import Span, block_edges
+from relpos_viewer.core.pooling import Span
 from relpos_viewer.core.visibility import Visibility
 
 # Queries of a long sequence that are compared, evenly spread, and rows of a short one that are compared at once.
@@ -127,7 +128,6 @@ def compare(
     seen = Visibility.of(inputs, mask, head)
     spans = list(_compared(inputs))
     # Pooled along keys as they come, along queries at the end: no matrix of [query, key] is kept.
-    columns = block_edges(n, min(n, PIXELS))[:-1]  # [w]
     lines, moved = [], []
     bias = weight = 0.0
     for done, rows in enumerate(spans):
@@ -149,19 +149,18 @@ def compare(
             bias = max(bias, float((second - first)[both].abs().max()))
         weight = max(weight, float(change.abs().max()))
         moved.append(change.abs().sum(1).cpu().numpy() / 2)  # [rows]
-        lines.append(_extremes(change.cpu().numpy(), visible.cpu().numpy(), columns))
+        lines.append(block_extremes(change.masked_fill(~visible, math.nan).cpu().numpy(), PIXELS))
     cancel.progress(1.0)
     queries = np.concatenate([np.arange(*rows) for rows in spans])  # [compared]
     most = np.concatenate(moved)  # [compared]
     place = int(np.argmax(most))
     grid = np.concatenate(lines)  # [compared, w]
-    edges = block_edges(len(grid), min(len(grid), PIXELS))[:-1]  # [h]
     return Comparison(
         bias=bias,
         weight=weight,
         query=int(queries[place]) if most[place] > 0 else None,
         moved=float(most[place]),
-        picture=_extremes(grid.T, ~np.isnan(grid.T), edges).T.astype(np.float32),
+        picture=block_extremes(grid.T, PIXELS).T.astype(np.float32),
         compared=len(queries),
         queries=inputs.n_query,
     )
@@ -205,20 +204,3 @@ def _content(one: AttentionInputs, factor: float, rows: Span, scale: float | Non
         given = one.given[0, slice(*rows)]  # [rows, key]
         return given if scale is None else given * factor
     return one.q[0, slice(*rows)] @ one.keys_per_head()[0].mT * factor
-
-
-def _extremes(values: np.ndarray, shown: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return the value of largest magnitude of each block along the last axis, NaN where none is shown.
-
-    Args:
-        values: [line, cell].
-        shown: bool [line, cell].
-        starts: first cell of each block, int64 [block].
-
-    Returns:
-        [line, block].
-    """
-    high = np.maximum.reduceat(np.where(shown, values, -math.inf), starts, axis=1)  # [line, block]
-    low = np.minimum.reduceat(np.where(shown, values, math.inf), starts, axis=1)  # [line, block]
-    extremes = np.where(high >= -low, high, low)
-    return np.where(np.isfinite(extremes), extremes, np.nan)

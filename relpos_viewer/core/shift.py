@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from relpos_viewer.core.attention import content_scale
+from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.encodings import Encoding
+from relpos_viewer.core.extremes import block_extremes
+from relpos_viewer.core.field import LARGEST
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.masks import Mask
+from relpos_viewer.core.pooling import Span
+from relpos_viewer.core.readings import term_of_head
+from relpos_viewer.core.visibility import Visibility
 
 # A relative family in float32 moves by rounding alone, which grows with the angles of RoPE and the size of the term.
 ROUNDING = 1e-4
+# Queries of a sequence above `LARGEST` keys that are compared: the last ones, which see most.
+LAST = 512
+# Queries that are compared at once, and pixels of the picture along each side at most.
+ROWS_AT_ONCE, PIXELS = 128, 512
+
+# Why a family that is not relative notices, to follow its name.
+REASONS = {
+    "absolute": "adds a vector of each place to the tokens, and products of places are no function of key − query",
+    "fire": "divides the distance by the query's own position once that lies beyond its threshold",
+    "swin": "lays tokens in rows of a window, and a shift breaks the rows elsewhere",
+    "swin-v2": "lays tokens in rows of a window, and a shift breaks the rows elsewhere",
+    "beit": "takes the first token for the class token and lays the others in rows",
+    "rope": "stretches its frequencies with the length of the sequence, which a shift makes longer",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,19 +43,21 @@ class ShiftTest:
     """What a shift changed in the positional term of one head, and so in its scores.
 
     Attributes:
-        difference: [query, key], term at the shifted place minus term where it was.
+        difference: float64 [h, w], term at the shifted place minus term where it was; of many cells under one pixel
+            the one that changed most. NaN where no key is visible.
+        largest: largest magnitude of the change among all compared visible cells, score units.
         places: by how many positions.
-        size: largest magnitude of the term itself, to judge the difference by.
+        size: largest magnitude of the term itself, to judge the change by.
+        rows: half-open, the queries that were compared.
+        queries: number of queries there are.
     """
 
-    difference: Tensor
+    difference: np.ndarray
+    largest: float
     places: int
     size: float
-
-    @property
-    def largest(self) -> float:
-        """The largest magnitude of the difference, score units."""
-        return float(self.difference.abs().max())
+    rows: Span
+    queries: int
 
     @property
     def relative(self) -> bool:
@@ -41,9 +66,16 @@ class ShiftTest:
 
 
 def shift_test(
-    inputs: AttentionInputs, encoding: Encoding, *, scale: float | None, head: int, places: int
+    inputs: AttentionInputs,
+    encoding: Encoding,
+    *,
+    scale: float | None,
+    head: int,
+    places: int,
+    mask: Mask | None = None,
+    cancel: CancelLike | None = None,
 ) -> ShiftTest:
-    """Move the sequence `places` positions to the right, and compare.
+    """Move the sequence `places` positions to the right, and compare; above `LARGEST` keys its `LAST` queries.
 
     Args:
         inputs: one layer's.
@@ -51,18 +83,75 @@ def shift_test(
         scale: content scale; 1/√d when None.
         head: index.
         places: at least 1. Empty tokens, which no query of the sequence is asked about, stand before it.
+        mask: whose hidden cells do not count; None counts every cell.
+        cancel: asked between blocks, and told how far it is.
 
     Raises:
         ViewerError: when the encoding does not reach so far, such as learned positions.
     """
-    factor = content_scale(inputs, scale)
-    whole, picked = encoding.with_heads(inputs.heads), head
-    if not encoding.toeplitz:  # a curve costs no more for all heads
-        whole, inputs, picked = whole.for_one_head(head), inputs.head(head), 0
-    before = whole.positional(inputs, factor)[picked]  # [query, key]
-    after = whole.positional(later(inputs, places), factor)[picked, :, places:]  # [query, key]
-    finite = before[before.isfinite()]
-    return ShiftTest(after - before, places, float(finite.abs().max()) if finite.numel() else 0.0)
+    cancel = cancel or Silent()
+    factor, n = content_scale(inputs, scale), inputs.n_key
+    before = term_of_head(encoding, inputs, factor, head)
+    after = term_of_head(encoding, later(inputs, places), factor, head)
+    seen = None if mask is None else Visibility.of(inputs, mask, head)
+    first = 0 if n <= LARGEST else max(inputs.n_query - LAST, 0)
+    step = max(min(ROWS_AT_ONCE, LARGEST * ROWS_AT_ONCE // n), 1)  # rows of a longer sequence are longer
+    lines, largest, size = [], 0.0, 0.0
+    for start in range(first, inputs.n_query, step):
+        cancel.progress((start - first) / (inputs.n_query - first))
+        rows = (start, min(start + step, inputs.n_query))
+        old = before(rows)  # [rows, key]
+        change = after(rows)[:, places:] - old  # [rows, key]
+        change = torch.where(old.isinf() & change.isnan(), 0.0, change)  # −∞ stayed −∞
+        visible = (
+            None if seen is None else seen.block(rows, (0, n), inputs.device)
+        )  # [rows, key], None for all
+        if visible is not None:
+            change = change.masked_fill(~visible, math.nan)
+            old = old.masked_fill(~visible, 0.0)
+        largest = max(largest, _largest(change))
+        size = max(size, _largest(old))
+        lines.append(block_extremes(change.double().cpu().numpy(), PIXELS))  # [rows, w]
+    cancel.progress(1.0)
+    grid = np.concatenate(lines)  # [compared, w]
+    return ShiftTest(
+        difference=block_extremes(grid.T, PIXELS).T,
+        largest=largest,
+        places=places,
+        size=size,
+        rows=(first, inputs.n_query),
+        queries=inputs.n_query,
+    )
+
+
+def verdict(test: ShiftTest, encoding: Encoding, number: str) -> str:
+    """Return what a shift test found, in one sentence.
+
+    Args:
+        test: its outcome.
+        encoding: which was tested.
+        number: the largest change as people read it.
+    """
+    if test.relative:
+        if encoding.name == "none":
+            return "Every score stays as it was: there is no positional term."
+        return f"Every score stays as it was: {encoding.title} depends on key − query alone{_and_content(encoding)}."
+    reason = REASONS.get(encoding.name, "depends on where the tokens stand")
+    return f"Scores move by up to {number}: {encoding.title} {reason}."
+
+
+def _and_content(encoding: Encoding) -> str:
+    return (
+        ""
+        if encoding.toeplitz or encoding.name in REASONS.keys() - {"rope"}
+        else ", and on what the tokens are"
+    )
+
+
+def _largest(values: Tensor) -> float:
+    """Return the largest finite magnitude of a block, 0 without one."""
+    finite = values[values.isfinite()]
+    return float(finite.abs().max()) if finite.numel() else 0.0
 
 
 def later(inputs: AttentionInputs, places: int) -> AttentionInputs:
