@@ -11,12 +11,14 @@ import numpy as np
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.field import LineValues, PlainField
 from relpos_viewer.core.inputs import AttentionInputs
-from relpos_viewer.core.measures import diagonal_summary, visible_offsets
+from relpos_viewer.core.measures import diagonal_mean, diagonal_summary, row_summary, visible_offsets
 
 # Below this many cells the other heads' terms are summed up too, where they have no curve, to be drawn faintly.
 OTHER_HEADS_CELLS = 1_000_000
 # Queries that speak for a long sequence; at 131,072 keys they take some 0.2 s.
 SAMPLED_QUERIES = 64
+# Offsets whose samples are sorted together.
+PART = 8192
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +28,8 @@ class CurveSet:
     Attributes:
         family: float32 [head, 2n−1], the encoding's own term; the mean along each diagonal when not `exact`
             (NaN where nothing is visible, or for heads that were not computed).
-        low, high: float32 [2n−1], mean ∓ one standard deviation for the selected head, when not `exact`.
+        low, high: float32 [2n−1], the `SPREAD` quantiles of the selected head's cells along each diagonal, when not
+            `exact`.
         edit: float32 [head, 2n−1].
         exact: whether `family` is the term itself.
         buckets: int64 [2n−1], offsets that share a bias; None when each is its own.
@@ -34,6 +37,7 @@ class CurveSet:
         beyond_rule: what holds there, a word such as "hold"; "" where the family names none.
         visible: bool [2n−1], offsets with a visible cell.
         head: the selected head.
+        sampled: how many queries mean and quantiles were taken from; 0 for all of them.
     """
 
     family: np.ndarray
@@ -46,6 +50,7 @@ class CurveSet:
     visible: np.ndarray
     head: int
     beyond_rule: str = ""
+    sampled: int = 0
 
     @property
     def n(self) -> int:
@@ -87,9 +92,9 @@ def curve_set(
         n = inputs.n_key
         family = np.full((inputs.heads, 2 * n - 1), np.nan, np.float32)  # [head, 2n−1]
         if inputs.heads * n * n <= OTHER_HEADS_CELLS:
-            for index in range(inputs.heads):
+            for index in (each for each in range(inputs.heads) if each != head):
                 one = other(index)
-                family[index] = diagonal_summary(one.own, one.visible)[0]
+                family[index] = diagonal_mean(one.own, one.visible)
         family[head], low, high = diagonal_summary(field.own, field.visible)
     return _curve_set(inputs, encoding, family, low, high, exact, visible_offsets(field.visible), head)
 
@@ -104,31 +109,44 @@ class RowsOf(Protocol):
 def sampled_curve_set(inputs: AttentionInputs, encoding: Encoding, field: RowsOf, head: int) -> CurveSet:
     """Return the curves of a sequence too long to sum every diagonal; arguments as for `curve_set`.
 
-    Where no exact curve exists, mean and spread come from `SAMPLED_QUERIES` evenly spaced queries, and the other
+    Where no exact curve exists, mean and quantiles come from `SAMPLED_QUERIES` evenly spaced queries, and the other
     heads are left out.
     """
     family = _exact_curves(inputs, encoding)  # [head, 2n−1]
     low = high = None
     exact = family is not None
+    sampled = 0
     if family is None:
         width = 2 * inputs.n_key - 1
-        sums, squares, counts = np.zeros(width), np.zeros(width), np.zeros(width)
-        for query in np.unique(np.linspace(0, inputs.n_query - 1, SAMPLED_QUERIES).astype(int)):
-            line = field.row(int(query))
-            first = inputs.n_key - 1 - (int(query) + inputs.query_start)  # place of the first key's offset
-            places = slice(first, first + inputs.n_key)
-            counted = line.visible & np.isfinite(line.positional)  # [key]
-            values = np.where(counted, line.positional, 0).astype(np.float64)  # [key]
-            sums[places] += values
-            squares[places] += values**2
-            counts[places] += counted
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = sums / counts  # [2n−1], NaN where no sampled query sees the offset
-            spread = np.sqrt(np.maximum(squares / counts - mean**2, 0))
+        queries = np.unique(np.linspace(0, inputs.n_query - 1, SAMPLED_QUERIES).astype(int))  # [sample]
+        lines = np.full((width, len(queries)), np.nan, np.float32)  # [2n−1, sample]
+        for place, query in enumerate(queries):
+            lines[:, place] = query_curve(field.row(int(query)), int(query), inputs.query_start)
+        parts = [
+            row_summary(lines[first : first + PART]) for first in range(0, width, PART)
+        ]  # [3, part] each
+        mean, low, high = np.concatenate(parts, axis=1).astype(np.float32)  # [2n−1] each
         family = np.full((inputs.heads, width), np.nan, np.float32)  # [head, 2n−1]
         family[head] = mean
-        low, high = (mean - spread).astype(np.float32), (mean + spread).astype(np.float32)
-    return _curve_set(inputs, encoding, family, low, high, exact, field.visible_offsets(), head)
+        sampled = len(queries)
+    curves = _curve_set(inputs, encoding, family, low, high, exact, field.visible_offsets(), head)
+    return replace(curves, sampled=sampled)
+
+
+def query_curve(line: LineValues, query: int, query_start: int) -> np.ndarray:
+    """Return a query's own positional term over the offsets, float32 [2·key−1]; NaN where it sees nothing.
+
+    Args:
+        line: the query's row, see `PlainField.row`.
+        query: its index.
+        query_start: position of the first query.
+    """
+    n = len(line.positional)
+    curve = np.full(2 * n - 1, np.nan, np.float32)  # [2·key−1]
+    first = n - 1 - (query + query_start)  # place of the first key's offset
+    counted = line.visible & np.isfinite(line.positional)  # [key]
+    curve[first : first + n] = np.where(counted, line.positional, np.nan)
+    return curve
 
 
 def _exact_curves(inputs: AttentionInputs, encoding: Encoding) -> np.ndarray | None:

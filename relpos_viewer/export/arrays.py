@@ -38,7 +38,7 @@ from relpos_viewer.core.field import LARGEST
 from relpos_viewer.core.field_cost import gigabytes
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
-from relpos_viewer.core.measures import diagonal_summary
+from relpos_viewer.core.measures import diagonal_mean
 from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.export.picture import picture
 from relpos_viewer.export.pixels import Part, Pixels, pixels, write_pixels
@@ -124,7 +124,7 @@ def data(
         curve = own.float().cpu().numpy() + added
     else:
         heads = zip(result.positional, result.visible, strict=True)
-        curve = np.stack([diagonal_summary(term, visible)[0] for term, visible in heads])
+        curve = np.stack([diagonal_mean(term, visible) for term, visible in heads])
     return Data(
         **stages,
         visible=result.visible.cpu().numpy(),

@@ -152,7 +152,7 @@ def draw_curves(
             ("before the edit", {"color": look.muted, "linewidth": 0.8 * line, "dashes": (4, 2.4)})
         )
     if spread:
-        entries.append(("± σ", {"color": look.accent, "linewidth": 5 * line, "alpha": 0.16}))
+        entries.append(("10–90 %", {"color": look.accent, "linewidth": 5 * line, "alpha": 0.16}))
     if others:
         entries.append(("other heads", {"color": look.faint, "linewidth": 0.6 * line, "alpha": 0.75}))
     _legend(canvas, plot.right, head_line, entries, look, em, after + ruler.width(formula, SMALL * em) + em)

@@ -33,7 +33,7 @@ from relpos_viewer.views.curve_gesture import Pointer, Stroke, VerticalDrag
 from relpos_viewer.views.curve_hand import Hand
 from relpos_viewer.views.curve_handle_tool import SNAP_PIXELS, HandleTool
 from relpos_viewer.views.curve_handles import handle_label
-from relpos_viewer.views.curve_item import Marks, Shown
+from relpos_viewer.views.curve_item import Marks, QueryLine, Shown
 from relpos_viewer.views.curve_keys import command_for
 from relpos_viewer.views.curve_label import point_label, write_table
 from relpos_viewer.views.curve_plot import CurvePlot
@@ -224,6 +224,10 @@ class CurveEditor(QFrame):
         """Mark an offset that is hovered elsewhere, such as that of a matrix cell; None for no mark."""
         self._outside = offset
         self.refresh_marks()
+
+    def set_query(self, line: QueryLine | None) -> None:
+        """Show one query's own term beside the mean of all, where they differ; None for no query."""
+        self.plot.item.set_query(line)
 
     @property
     def curves(self) -> CurveSet | None:

@@ -29,6 +29,8 @@ STRIPE_WIDTH = 3.0
 # Distance of the label from its point, and of everything from the edges.
 LABEL_GAP = 12.0
 EDGE = 4.0
+# Length of the sample of a line in a legend, and what stands before and after it.
+SAMPLE, SAMPLE_GAP = 18.0, 6.0
 # Half the width of a native handle, and of the one that the hand is at.
 HANDLE, HANDLE_AT_HAND = 6.5, 9.0
 # Every so many pixels it is asked whether a label would hide the curve.
@@ -106,6 +108,19 @@ class Shown:
         return self.edit[self.curves.head] != 0
 
 
+@dataclass(frozen=True, eq=False)
+class QueryLine:
+    """One query's own term, where the term is not the same for all queries.
+
+    Attributes:
+        position: of the query in the sequence.
+        own: float32 [2n−1] without the edit, NaN for offsets that it does not see.
+    """
+
+    position: int
+    own: np.ndarray
+
+
 class CurveItem(pg.GraphicsObject):
     """Paints curves, shades, marks and the label. The plot tells it what and where."""
 
@@ -114,6 +129,7 @@ class CurveItem(pg.GraphicsObject):
         self.setParentItem(parent)
         self._map: PlotMap | None = None
         self._shown: Shown | None = None
+        self.query: QueryLine | None = None
         self.marks = Marks()
         self._theme = LIGHT
         self._thinning: Thinning | None = None
@@ -135,6 +151,12 @@ class CurveItem(pg.GraphicsObject):
         if self._changes_ground(before, shown):
             self._ground = None
         self.update()
+
+    def set_query(self, line: QueryLine | None) -> None:
+        """Take the line of another query, or none."""
+        if line is not self.query:
+            self.query = line
+            self.update()
 
     def set_marks(self, marks: Marks) -> None:
         """Take a new place of the hand."""
@@ -182,6 +204,7 @@ class CurveItem(pg.GraphicsObject):
         self._paint_reach(painter)
         self._paint_selection(painter)
         self._paint_spread(painter)
+        self._paint_query(painter)
         self._paint_ghost(painter)
         self._paint_curve(painter)
         if self.marks.native:
@@ -206,8 +229,8 @@ class CurveItem(pg.GraphicsObject):
         self._paint_masked(painter)
         if not shown.curves.exact:
             painter.setPen(QColor(self._theme.muted))
-            note = "mean ± spread; your edit acts as an added bias"
-            painter.drawText(self.boundingRect().adjusted(8, 5, -8, -5), Qt.AlignmentFlag.AlignLeft, note)
+            at, note = self._note_place(), spread_note(shown.curves)
+            painter.drawText(at, Qt.AlignmentFlag.AlignLeft, note)
         painter.end()
         return pixmap
 
@@ -373,6 +396,29 @@ class CurveItem(pg.GraphicsObject):
         high = self._thinning.line(curves.high + added)
         band(painter, self._map, self._thinning.x, np.fmin(low, high), np.fmax(low, high), colour)
 
+    def _note_place(self) -> QRectF:
+        return self.boundingRect().adjusted(8, 5, -8, -5)
+
+    def _paint_query(self, painter: QPainter) -> None:
+        """The pinned query's own term, thin, and its name beside the note."""
+        curves, query = self._shown.curves, self.query
+        if curves.exact or query is None or len(query.own) != 2 * curves.n - 1:
+            return
+        pen = QPen(QColor(self._theme.text), 1)
+        line = self._thinning.line(query.own + self._shown.edit[curves.head])
+        stroke(painter, self._map, self._thinning.x, line, pen)
+        words, metrics = f"query {query.position}", QFontMetricsF(painter.font())
+        place = self._note_place()
+        left = place.left() + metrics.horizontalAdvance(spread_note(curves)) + 3 * SAMPLE_GAP
+        if left + SAMPLE + SAMPLE_GAP + metrics.horizontalAdvance(words) > place.right():
+            left = place.left()
+            place.setTop(place.top() + metrics.lineSpacing())
+        middle = place.top() + metrics.height() / 2
+        painter.setPen(pen)
+        painter.drawLine(QPointF(left, middle), QPointF(left + SAMPLE, middle))
+        place.setLeft(left + SAMPLE + SAMPLE_GAP)
+        painter.drawText(place, Qt.AlignmentFlag.AlignLeft, words)
+
     def _paint_ghost(self, painter: QPainter) -> None:
         """The family's own curve, dashed, wherever the edit hides it."""
         edited = self._shown.edited
@@ -532,3 +578,9 @@ class CurveItem(pg.GraphicsObject):
         rect = rects[self._side]
         rect.moveTop(min(max(rect.top(), plot.top()), max(plot.bottom() - height, plot.top())))
         return rect
+
+
+def spread_note(curves: CurveSet) -> str:
+    """Say what is drawn of a term that is no function of the offset."""
+    of = f" of {curves.sampled} queries" if curves.sampled else ""
+    return f"mean, 10–90 % spread{of}; your edit acts as an added bias"

@@ -8,7 +8,9 @@ import numpy as np
 from PySide6.QtCore import QObject, Slot
 
 from relpos_viewer.app.frames import Frame
+from relpos_viewer.core.curves import query_curve
 from relpos_viewer.core.field import cell_in_row
+from relpos_viewer.views.curve_item import QueryLine
 from relpos_viewer.views.readout import cell_line, offset_line, pixel_line
 
 if TYPE_CHECKING:
@@ -26,6 +28,8 @@ class WindowCursor(QObject):
         self._window = window
         self._pinned: Place | None = None
         self._hovered: tuple[int, int] | None = None
+        self._query_line: QueryLine | None = None
+        self._query_family: np.ndarray | None = None
 
     def forget_pin(self) -> None:
         """Another sequence is coming; its cells are others."""
@@ -47,6 +51,7 @@ class WindowCursor(QObject):
         """Show the row and the cell that are hovered, or else pinned, as the newest frame has them."""
         window, frame, row = self._window, self._window.frame, self._row
         window.equation.set_pinned(self._pinned)
+        self._show_query()
         if frame is None or row is None or row >= frame.n_query:
             window.inspector.set_cell(None)
             window.sequence.set_row(None)
@@ -62,6 +67,21 @@ class WindowCursor(QObject):
             edited = not window.session.document.edit.is_zero
             words = cell_line(cell, labels[row + start], labels[key], edited=edited)
             window.status.show_cell(words + _pixel_words(frame, row, key))
+
+    def _show_query(self) -> None:
+        """Draw the pinned query's own term into the curve editor, where each query has another."""
+        frame = self._window.frame
+        query = None if self._pinned is None else self._pinned[0]
+        if frame is None or query is None or query >= frame.n_query or frame.curves.exact:
+            self._query_line = None
+        else:
+            family, position = frame.curves.family, query + frame.inputs.query_start
+            line = self._query_line
+            # The family is the same object for as long as the terms are: an edit does not change them.
+            if line is None or line.position != position or self._query_family is not family:
+                own = query_curve(frame.field.row(query), query, frame.inputs.query_start)  # [2n−1]
+                self._query_line, self._query_family = QueryLine(position, own), family
+        self._window.curve.set_query(self._query_line)
 
     # Hands
 

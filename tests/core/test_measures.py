@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from relpos_viewer.core import measures
+from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.core.offsets import offset_matrix, toeplitz
 
 ALL = torch.ones(4, 4, dtype=torch.bool)
@@ -24,11 +25,29 @@ def test_a_toeplitz_matrix_is_all_offset_and_a_key_effect_hardly_so() -> None:
     assert math.isnan(measures.toeplitz_share(torch.full((4, 4), 0.1), ALL))
 
 
-def test_diagonals_are_summed_up_over_visible_cells() -> None:
-    values = torch.tensor([[1.0, 50.0], [3.0, 5.0]])
-    mean, low, high = measures.diagonal_summary(values, torch.ones(2, 2, dtype=torch.bool).tril())
-    assert mean[:2].tolist() == [3, 3] and math.isnan(mean[2])  # δ = −1: 3; δ = 0: 1 and 5
-    assert (low[1], high[1]) == (1, 5)
+@pytest.mark.parametrize(("n_query", "n_key"), [(7, 7), (90, 131), (131, 131)])
+@pytest.mark.parametrize("mask", ["none", "causal", "window:5"])
+def test_a_diagonal_is_its_mean_and_the_10_and_90_percent_quantiles_of_what_can_be_seen(
+    n_query: int, n_key: int, mask: str
+) -> None:
+    rng = np.random.default_rng(n_query)
+    # Skewed to one side, so that quantiles are nowhere symmetric about the mean; some cells are no numbers.
+    values = np.exp(rng.normal(size=(n_query, n_key))).astype(np.float32)
+    values[rng.random(values.shape) < 0.05] = -math.inf
+    values[rng.random(values.shape) < 0.02] = math.nan
+    visible = parse_mask(mask).visible(n_query, n_key)
+    got = measures.diagonal_summary(torch.from_numpy(values), visible)
+    mean = measures.diagonal_mean(torch.from_numpy(values), visible)
+    for place, offset in enumerate(range(1 - n_key, n_key)):
+        shift = offset + n_key - n_query
+        cells = np.diagonal(values, shift)[np.diagonal(visible.numpy(), shift)].astype(np.float64)
+        cells = cells[np.isfinite(cells)]
+        if not len(cells):
+            assert all(math.isnan(part[place]) for part in (*got, mean)), offset
+            continue
+        expected = [cells.mean(), *np.quantile(cells, [0.1, 0.9])]
+        assert [part[place] for part in got] == pytest.approx(expected, rel=1e-6), offset
+        assert mean[place] == pytest.approx(cells.mean(), rel=1e-6)
 
 
 def test_position_share_compares_the_terms_within_rows() -> None:

@@ -593,7 +593,7 @@ def test_without_an_edit_there_is_no_ghost(make_picture, drawn) -> None:
 
 def test_a_term_without_a_curve_shows_its_mean_and_spread(make_picture, drawn) -> None:
     figure = drawn(make_picture(10, encoding="rope", mask="none"), panels=("curve",), width=900)
-    assert {"mean of the term along each diagonal", "± σ"} <= set(figure.words())
+    assert {"mean of the term along each diagonal", "10–90 %"} <= set(figure.words())
 
 
 def test_factors_stand_at_the_bias_they_belong_to(make_picture, drawn) -> None:

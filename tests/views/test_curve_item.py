@@ -10,6 +10,7 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QColor, QImage, QPainter
 
 from relpos_viewer.views.curve_editor import CurveEditor
+from relpos_viewer.views.curve_item import QueryLine, spread_note
 from relpos_viewer.views.theme import DARK, LIGHT
 
 from .curve_mouse import click, curve_set, hover
@@ -263,3 +264,46 @@ def test_on_a_screen_of_ratio_two_the_curve_is_as_thick_and_twice_as_fine(editor
         column = shot(editor, 2.0)[:, round(2 * x)]
         assert 3.8 < thickness(column, round(2 * y), LIGHT) < 5.2
         assert np.flatnonzero(far(column, LIGHT.accent) < 60).mean() + 0.5 == pytest.approx(2 * y, abs=1)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_the_pinned_query_has_a_thin_line_of_its_own_where_it_sees_keys_and_moves_with_the_edit(
+    editor, theme
+):
+    editor.set_theme(theme)
+    edit = np.zeros((2, 2 * N - 1), np.float32)
+    edit[0, 2:5] = 0.5
+    own = np.full(2 * N - 1, np.nan, np.float32)
+    own[2 : N - 1] = 1.25  # query 6 sees δ = −6 … −2 here, and nothing else
+    editor.set_frame_curves(
+        curve_set(
+            family(h0=0.0), low=family()[0] - 2, high=family()[0] + 2, edit=edit, exact=False, causal=False
+        ),
+        False,
+    )
+    without = shot(editor)
+    editor.set_query(QueryLine(6, own))
+    changed = far(without, theme.text) - far(shot(editor), theme.text) > 50  # nearer to the text's colour
+    for offset, value, drawn in ((-6, 1.75, True), (-4, 1.75, True), (-2, 1.25, True), (1, 1.25, False)):
+        x, y = at(editor, offset, value)
+        assert changed[y - 2 : y + 3, x - 1 : x + 2].any() == drawn, offset
+    editor.set_query(None)
+    assert np.array_equal(shot(editor), without)
+
+
+def test_a_query_has_no_line_of_its_own_where_all_queries_have_the_same_curve_or_another_length(editor):
+    editor.set_frame_curves(curve_set(n=N), True)
+    without = shot(editor)
+    editor.set_query(QueryLine(6, np.full(2 * N - 1, 0.5, np.float32)))
+    assert np.array_equal(shot(editor), without)
+    editor.set_query(None)
+    editor.set_frame_curves(curve_set(n=N, exact=False), True)
+    without = shot(editor)
+    editor.set_query(QueryLine(6, np.full(2 * N + 1, 0.5, np.float32)))
+    assert np.array_equal(shot(editor), without)
+
+
+def test_the_note_says_how_many_queries_were_asked():
+    assert spread_note(curve_set(exact=False)) == "mean, 10–90 % spread; your edit acts as an added bias"
+    sampled = curve_set(exact=False, sampled=64)
+    assert spread_note(sampled) == "mean, 10–90 % spread of 64 queries; your edit acts as an added bias"

@@ -921,3 +921,21 @@ def test_a_long_sequence_is_summed_anew_once_a_hand_has_rested(
     assert state.toolTip() == ""  # it is of a picture that is gone
     window.curve.cancel_gesture()
     settle(window, qtbot)
+
+
+def test_the_curve_shows_the_pinned_querys_own_term_and_follows_the_pin(
+    open_window: Callable[..., MainWindow], qtbot: QtBot
+) -> None:
+    window = open_window(replace(START, encoding=EncodingSpec("rope")))
+    settle(window, qtbot)
+    n, own = window.frame.n_key, window.frame.field.own.numpy()
+    for query in (n - 1, 4):
+        if query == 4:
+            window.cursor_place.on_cell_pinned(4, 2)
+        line = window.curve.plot.item.query
+        assert line.position == query
+        assert np.array_equal(line.own[n - 1 - query : n], own[query, : query + 1])
+        assert np.isnan(line.own[: n - 1 - query]).all() and np.isnan(line.own[n:]).all()
+    window.edits.set_encoding(EncodingSpec("alibi"))
+    settle(window, qtbot)
+    assert window.curve.plot.item.query is None
