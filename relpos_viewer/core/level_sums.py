@@ -17,7 +17,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.bins import reduce_rows
 from relpos_viewer.core.crew import CancelLike, Crew
 from relpos_viewer.core.exponentials import LEAST, exp_
 from relpos_viewer.core.head_terms import HeadTerms, Span
@@ -45,88 +44,101 @@ MISSES = 2
 PATTERNS = 8
 
 
+class _Keys:
+    """The keys, as many for each pixel column as the widest has: what a column lacks repeats its last key.
+
+    All columns are then reduced in one operation, whatever n is.
+
+    Attributes:
+        edges: int64 [bin + 1].
+        width: keys of each bin, with the repeated ones.
+        place: int64 [bin · width], the key at each place.
+        repeated: bool [bin · width], or None where none is.
+        step: bins of a chunk.
+    """
+
+    def __init__(self, edges: np.ndarray, step: int) -> None:
+        widths = np.diff(edges)
+        self.edges, self.step, self.width = edges, step, int(widths.max())
+        place = edges[:-1, None] + np.arange(self.width)
+        repeated = place >= edges[1:, None]  # [bin, place]
+        self.place = np.minimum(place, edges[1:, None] - 1).reshape(-1)
+        self.repeated = repeated.reshape(-1) if repeated.any() else None
+
+    def of(self, rows: Tensor) -> Tensor:
+        """Return the rows of [key, d] in their places, [bin · width, d]."""
+        if self.repeated is None:
+            return rows
+        return rows.index_select(0, torch.from_numpy(self.place).to(rows.device))
+
+
 @dataclass(frozen=True, eq=False)
 class _Part:
     """Views of one worker's memory for the pixel columns of a part of a chunk.
 
     Attributes:
-        chunk: which it is part of.
-        keys: [keys, d], which are those of `span`, half-open.
-        edges: int64 [bin + 1], from 0.
-        block: [keys, rows turned round].
-        parted: [bin, keys of each, rows turned round], flat: [bin, cells of each]; None where bins differ.
-        laid: [keys, rows turned round], the line of the chunk, less its level, laid on the block.
+        groups: the lines that are laid on it, half-open.
+        places: of the keys, half-open; keys: [place, d].
+        block: [place, rows turned round].
+        parted: the same as [bin, place, rows turned round]; flat: as [bin, cells].
+        laid: the line less its level laid on it, of the shape of `under`, which is one of these.
+        repeated: int64 [some], places of repeated keys, or None where there is none.
         peaks, sums: [bin, rows turned round]; low: [bin].
     """
 
-    chunk: int
+    groups: Span
+    places: Span
     keys: Tensor
-    span: Span
-    edges: np.ndarray
     block: Tensor
-    parted: Tensor | None
-    flat: Tensor | None
+    parted: Tensor
+    flat: Tensor
     laid: Tensor
+    under: Tensor
+    repeated: Tensor | None
     peaks: Tensor
     sums: Tensor
     low: Tensor
 
-    def reduce(self, how: str, out: Tensor) -> None:
-        """Reduce the block bin by bin to `out` [bin, rows turned round]."""
-        if self.parted is None:
-            out.copy_(reduce_rows(self.block, self.edges, how))  # type: ignore[arg-type]
-        else:
-            getattr(torch, how)(self.parted, 1, out=out)
-
-    def reduce_low(self) -> None:
-        """Find the smallest number of each bin."""
-        if self.flat is None:
-            torch.amin(reduce_rows(self.block, self.edges, "amin"), 1, out=self.low)
-        else:
-            torch.amin(self.flat, 1, out=self.low)
-
 
 class _Desk:
-    """One worker's memory for blocks of so many rows."""
+    """One worker's memory for blocks of so many rows.
 
-    def __init__(self, crew: Crew, keys: Tensor, edges: np.ndarray, step: int, height: int) -> None:
-        """Take the memory; `keys` are [key, d], and `step` is the number of bins of a chunk."""
-        bins, dtype = len(edges) - 1, keys.dtype
-        self._keys = keys
-        self._edges, self._step, self._height = edges, step, height
-        self._firsts = edges[np.arange(0, bins, step)]  # [chunk], first key
-        self._reach = int((np.append(self._firsts[1:], edges[-1]) - self._firsts).max())  # keys
-        widths = np.diff(edges)
-        self._width = int(widths[0]) if widths.min() == widths.max() else None
-        self._memory = crew.scratch("scores", self._reach * height, dtype)
+    The line of offsets is kept once a chunk where all places follow each other, else once a bin: its groups.
+    """
+
+    def __init__(self, crew: Crew, at: _Keys, keys: Tensor, height: int) -> None:
+        """Take the memory; `keys` are [place, d]."""
+        bins, dtype = len(at.edges) - 1, keys.dtype
+        self._at, self._keys, self._height = at, keys, height
+        self._group = at.step if at.repeated is None else 1  # bins
+        self._firsts = at.edges[: bins : self._group]  # [group], first key
+        self._memory = crew.scratch("scores", min(at.step, bins) * at.width * height, dtype)
         self.peaks, self.sums = (
             crew.scratch(name, bins * height, dtype).view(bins, height) for name in ("peaks", "sums")
         )
         self.low = torch.empty(bins, dtype=dtype, device=crew.device)
-        length = self._reach + height - 1
+        length = min(self._group, bins) * at.width + height - 1
         self._lines = torch.empty(len(self._firsts), length, dtype=dtype, device=crew.device)
         self._parts: dict[Span, _Part] = {}
 
-    def lay(self, line: Tensor, base: int, chunk: int, levels: np.ndarray) -> None:
-        """Write the line of each chunk from `chunk` on, less its level [chunk].
+    def lay(self, line: Tensor, base: int, bins: Span, of_bin: np.ndarray) -> None:
+        """Write the lines that are laid on the whole groups of some bins, less the level `of_bin` [bin] of each.
 
-        `line` holds the offset of the block's first row and key at `base`, and is as long as a whole block needs.
+        `line` holds the offset of the block's first row and key 0 at `base`; after its end, numbers of any kind.
         """
-        count, length = len(levels), self._lines.shape[1]
-        if self._width is not None:
-            pitch = self._step * self._width
-            start = line.storage_offset() + base + int(self._firsts[chunk])
-            each = line.as_strided((count, length), (pitch, 1), start)  # [chunk, offset]
-            level = torch.from_numpy(levels).to(line)[:, None]
-            torch.sub(each, level, out=self._lines[chunk : chunk + count])
-            return
-        for place, level in enumerate(levels.tolist(), chunk):
-            self.lay_one(line, base, place, level)
-
-    def lay_one(self, line: Tensor, base: int, chunk: int, level: float) -> None:
-        """Write the line of one chunk less its level."""
-        start = base + int(self._firsts[chunk])
-        torch.sub(line[start : start + self._lines.shape[1]], level, out=self._lines[chunk])
+        a, b = bins[0] // self._group, (bins[1] - 1) // self._group + 1
+        begins = np.maximum(np.arange(a, b) * self._group, bins[0]) - bins[0]
+        level = torch.from_numpy(of_bin[begins]).to(line)[:, None]  # [group, 1]
+        length = self._lines.shape[1]
+        if self._at.repeated is None:
+            start = line.storage_offset() + base + int(self._firsts[a])
+            each = line.as_strided(
+                (b - a, length), (self._group * self._at.width, 1), start
+            )  # [group, offset]
+        else:
+            places = torch.from_numpy(self._firsts[a:b] + base).to(line.device)
+            each = line.unfold(0, length, 1).index_select(0, places)  # [group, offset]
+        torch.sub(each, level, out=self._lines[a:b])
 
     def part(self, first: int, stop: int) -> _Part:
         """Return the views for the bins `first` … `stop` of one chunk."""
@@ -136,20 +148,29 @@ class _Desk:
         return found
 
     def _made(self, first: int, stop: int) -> _Part:
-        chunk, height, width = first // self._step, self._height, self._width
-        c, d = int(self._edges[first]), int(self._edges[stop])
-        block = self._memory[: (d - c) * height].view(d - c, height)
-        row = self._lines[chunk]
-        laid = row.as_strided((d - c, height), (1, 1), row.storage_offset() + c - int(self._firsts[chunk]))
+        at, height, width = self._at, self._height, self._at.width
+        places = (first * width, stop * width)
+        block = self._memory[: (stop - first) * width * height].view(-1, height)
+        parted = block.view(stop - first, width, height)
+        groups = (first // self._group, (stop - 1) // self._group + 1)
+        lines, repeated = self._lines[slice(*groups)], None
+        if at.repeated is None:
+            begin = lines.storage_offset() + (first % self._group) * width
+            laid = lines.as_strided((len(block), height), (1, 1), begin)
+        else:
+            laid = lines.as_strided(parted.shape, (lines.stride(0), 1, 1), lines.storage_offset())
+            found = np.flatnonzero(at.repeated[slice(*places)])
+            repeated = torch.from_numpy(found).to(block.device) if len(found) else None
         return _Part(
-            chunk=chunk,
-            keys=self._keys[c:d],
-            span=(c, d),
-            edges=self._edges[first : stop + 1] - c,
+            groups=groups,
+            places=places,
+            keys=self._keys[slice(*places)],
             block=block,
-            parted=None if width is None else block.view(stop - first, width, height),
-            flat=None if width is None else block.view(stop - first, width * height),
+            parted=parted,
+            flat=block.view(stop - first, width * height),
             laid=laid,
+            under=block if laid.ndim == 2 else parted,
+            repeated=repeated,
             peaks=self.peaks[first:stop],
             sums=self.sums[first:stop],
             low=self.low[first:stop],
@@ -167,20 +188,27 @@ class LevelSums:
         crew: Crew,
         line: Tensor,
         bounds: tuple[np.ndarray, np.ndarray],
-        ends: bool,
+        extents: bool,
+        contents: bool,
     ) -> None:
         """Prepare what all rows share; see `of`. `bounds` are [query] and [key]: no content exceeds their product."""
         assert terms.products is not None
         self._terms, self._visibility, self._edges, self._crew = terms, visibility, edges, crew
-        self._q, self._k, _ = terms.products
-        self._ends, self._turned = ends, terms.turned is not None
-        bins, widths = len(edges) - 1, np.diff(edges)
+        self._q, k, _ = terms.products
+        self._extents, self._contents, self._turned = extents, contents, terms.turned is not None
+        bins = len(edges) - 1
         self._step = max(KEYS * bins // terms.n_key, 1)
+        self._at = _Keys(edges, self._step)
+        self._keys = self._at.of(k)  # [place, d]
+        self._others = self._keys  # those of the content, [place, d]
+        if self._turned and contents:
+            assert terms.k is not None
+            self._others = self._at.of(terms.k)
         height = min(HEIGHT, terms.n_query)
-        window = height + int(widths.max()) - 1  # most offsets of a bin
+        window = height + self._at.width - 1  # most offsets of a bin
         known = np.pad(line.double().cpu().numpy(), (0, window), mode="edge")
         self._most, self._least = (_sliding(known, window, way) for way in (np.maximum, np.minimum))
-        self._line = torch.cat((line, line.new_zeros(edges[-1] + height)))
+        self._line = torch.cat((line, line.new_zeros(terms.n_key + self._at.width + height)))
         self._query_bound = bounds[0]
         self._chunk_bound = np.maximum.reduceat(bounds[1], edges[np.arange(0, bins, self._step)])  # [chunk]
         most = float(bounds[0].max() * bounds[1].max())
@@ -198,7 +226,8 @@ class LevelSums:
         edges: np.ndarray,
         crew: Crew,
         curve: Tensor | None,
-        ends: bool,
+        extents: bool,
+        contents: bool,
     ) -> LevelSums | None:
         """Return a pass over content + own term + `curve` [2·key−1]; None where these are not a product and a curve.
 
@@ -208,7 +237,8 @@ class LevelSums:
             edges: int64 [bin + 1] of the pixel columns, from 0 to n_key.
             crew: has the memory.
             curve: the edit, or None.
-            ends: whether the smallest and largest content are looked for.
+            extents: whether the smallest and largest scores are looked for.
+            contents: whether those of the content are, too; not without extents.
         """
         if terms.products is None or not visibility.by_runs:
             return None
@@ -221,7 +251,7 @@ class LevelSums:
         bounds = of_queries[::-1], of_keys
         if not np.isfinite(bounds[0].max() * bounds[1].max()) or not bool((line < math.inf).all()):
             return None
-        return cls(terms, visibility, edges, crew, line, bounds, ends)
+        return cls(terms, visibility, edges, crew, line, bounds, extents, contents)
 
     def rows(self, stats: RowStatistics, rows: Span, content: list[float]) -> bool:
         """Sum a block of at most `HEIGHT` rows; the content that was looked at is brought into `content`.
@@ -253,46 +283,50 @@ class LevelSums:
         levels = np.round(bound + highest)
         shallow = lowest - bound - levels > LEAST  # no exponential leaves the numbers that are quick
         with np.errstate(invalid="ignore"):
-            looks = self._ends & (
+            looks = self._contents & (
                 loose | self._turned | ~(np.maximum.reduceat(most - least, begins) <= self._steep)
             )  # [chunk], whether the content's ends are looked for
-        desk.lay(self._line, base, first, levels)
+        of_bin = np.repeat(levels, np.diff(np.append(begins, x1 - x0)))  # [bin]
+        desk.lay(self._line, base, (x0, x1), of_bin)
         q = self._turned_round(self._q, rows)  # [d, rows turned round]
-        of_bin = np.empty(x1 - x0)  # [bin], level of each
         common = -math.inf if loose else float(levels.max())
         for begin, stop, edge in reversed(chunks):
             part, place = desk.part(begin, stop), begin // self._step - first
             block, level = part.block, float(levels[place])
-            hidden = self._pattern(rows, part) if edge else None  # [keys, rows turned round]
+            hidden = self._pattern(rows, part) if edge else None  # [place, rows turned round]
             if looks[place] and self._turned:
-                assert terms.q is not None and terms.k is not None
-                torch.mm(terms.k[slice(*part.span)], self._turned_round(terms.q, rows), out=block)
+                assert terms.q is not None
+                torch.mm(self._others[slice(*part.places)], self._turned_round(terms.q, rows), out=block)
                 widen(content, block, hidden)
             torch.mm(part.keys, q, out=block)
             if looks[place] and not self._turned:
                 widen(content, block, hidden)
             if loose:
                 level = float(torch.round(block.amax()) + round(highest[place]))
-                desk.lay_one(self._line, base, part.chunk, level)
+                of_bin[begin - x0 : stop - x0] = level
+                desk.lay(self._line, base, (begin, stop), of_bin[begin - x0 : stop - x0])
                 common = max(common, level)
-            of_bin[begin - x0 : stop - x0] = level
-            block.add_(part.laid)
+            part.under.add_(part.laid)
             odd = hidden is not None or lowest[place] == -math.inf
             if hidden is not None:
                 block.masked_fill_(hidden, -math.inf)
-            part.reduce("amax", part.peaks)
-            if self._ends and odd:
-                part.low.copy_(
-                    reduce_rows(block.masked_fill(block == -math.inf, math.inf), part.edges, "amin").amin(1)
+            if part.repeated is not None:  # as the keys, so their scores
+                block.index_copy_(0, part.repeated, block.index_select(0, part.repeated - 1))
+            torch.amax(part.parted, 1, out=part.peaks)
+            if self._extents:
+                torch.amin(
+                    part.flat.masked_fill(part.flat == -math.inf, math.inf) if odd else part.flat,
+                    1,
+                    out=part.low,
                 )
-            elif self._ends:
-                part.reduce_low()
             if level < common - NOTHING:
                 part.sums.zero_()
                 continue
-            quick = not odd and (shallow[place] or (self._ends and float(part.low.amin()) > LEAST))
+            quick = not odd and (shallow[place] or (self._extents and float(part.low.amin()) > LEAST))
             exp_(block, 0.0 if quick else -math.inf)
-            part.reduce("sum", part.sums)
+            if part.repeated is not None:
+                block.index_fill_(0, part.repeated, 0.0)
+            torch.sum(part.parted, 1, out=part.sums)
         if not self._written(stats, rows, (x0, x1), desk, of_bin):
             return False
         self._open[a // HEIGHT, x0:x1] = np.repeat(~looks, np.diff(np.append(begins, x1 - x0)))
@@ -315,7 +349,7 @@ class LevelSums:
                     rest.fill_(nothing)
         stats.shift[a:b] = top.flip(0)
         stats.rest[a:b] = sums.sum(0).flip(0)
-        if self._ends:
+        if self._extents:
             ends = ((stats.low, low + level[:, 0], math.inf), (stats.high, peaks.amax(1), -math.inf))
             for out, values, nothing in ends:
                 out[a // HEIGHT] = nothing
@@ -388,7 +422,7 @@ class LevelSums:
     def _desk(self, height: int) -> _Desk:
         desks: dict[int, _Desk] = self._own.__dict__.setdefault("desks", {})
         if height not in desks:
-            desks[height] = _Desk(self._crew, self._k, self._edges, self._step, height)
+            desks[height] = _Desk(self._crew, self._at, self._keys, height)
         return desks[height]
 
     def _turned_round(self, queries: Tensor, rows: Span) -> Tensor:
@@ -396,17 +430,18 @@ class LevelSums:
         return queries[self._terms.n_query - rows[1] : self._terms.n_query - rows[0]].t()
 
     def _pattern(self, rows: Span, part: _Part) -> Tensor:
-        """Return the hidden cells of a block, bool [keys, rows turned round]."""
-        c, d = part.span
+        """Return the hidden cells of a block, bool [place, rows turned round]."""
+        place = self._at.place[slice(*part.places)]  # [place]
+        c = place[0]
         ends = np.stack(
             [each[rows[0] : rows[1]][::-1] for each in (self._visibility.first, self._visibility.stop)]
         )
-        ends = np.clip(ends - c, 0, d - c)  # [2, rows turned round]
-        name = ends.tobytes() + bytes([d - c & 255, d - c >> 8])
+        ends = np.clip(ends - c, 0, place[-1] + 1 - c)  # [2, rows turned round]
+        name = ends.tobytes() + (place - c).tobytes()
         found = self._patterns.get(name)
         if found is None:
-            place = np.arange(d - c)[:, None]  # [keys, 1]
-            hidden = (place < ends[0]) | (place >= ends[1])  # [keys, rows turned round]
+            keys = (place - c)[:, None]  # [place, 1]
+            hidden = (keys < ends[0]) | (keys >= ends[1])  # [place, rows turned round]
             found = torch.from_numpy(hidden).to(self._terms.device)
             if len(self._patterns) < PATTERNS:
                 self._patterns[name] = found

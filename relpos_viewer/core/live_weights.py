@@ -157,6 +157,7 @@ class LiveWeights:
         self._counts = offset_counts  # [2·key−1]
         self._held: list[_Held] = []
         self._drawn = ""
+        self._content = [math.inf, -math.inf]  # its ends, once they are known
         self._top: Tensor | None = None
         self._ends: tuple[Tensor, Tensor] | None = None
 
@@ -174,9 +175,11 @@ class LiveWeights:
         if self.ready:
             return
         stats = RowStatistics.empty(self.scan.terms, len(self.cols) - 1)
+        stats.content = self._content.copy()
         curve = self.curve if bool(self.curve.any()) else None
         self.scan.everything(stats, curve, cancel or Silent())
         self.stats, self._held, self._top, self._ends = stats, [], None, None
+        self._content = stats.content
         self._normalise()
 
     def forget(self) -> None:
@@ -374,13 +377,16 @@ class LiveWeights:
     @staticmethod
     def _runs(offsets: np.ndarray, kept: list[_Held]) -> list[Span]:
         """Return half-open runs that cover the ascending `offsets`, none of them across a band of `kept`."""
-        runs: list[list[int]] = []
-        for offset in offsets.tolist():
-            if runs and offset - runs[-1][1] <= GAP and not _held(np.arange(runs[-1][1], offset), kept).any():
-                runs[-1][1] = offset + 1
-            else:
-                runs.append([offset, offset + 1])
-        return [(a, b) for a, b in runs]
+        before, after = offsets[:-1] + 1, offsets[1:]  # [offset − 1], ends of what lies between neighbours
+        apart = after - before > GAP
+        for each in kept:
+            a, b = each.band.offsets
+            apart |= np.maximum(before, a) < np.minimum(after, b)
+        firsts, lasts = (
+            offsets[np.append(True, apart)[: len(offsets)]],
+            offsets[np.append(apart, True)[-len(offsets) :]],
+        )
+        return list(zip(firsts.tolist(), (lasts + 1).tolist(), strict=True))
 
     def _with_ahead(self, run: Span, kept: list[_Held], most: int) -> Span:
         """Return a run with up to `most` more offsets on the side away from the band that it continues."""

@@ -126,10 +126,13 @@ class Scan:
         """
         lock = threading.Lock()
         # Most of what is summed is content, own term and edit together.
-        lean = None
+        lean, contents = None, False
         if self.write == self.terms.base:
-            ends = self.extents and not stats.content[0] <= stats.content[1]
-            lean = LevelSums.of(self.terms, self.visibility, self.edges, self.crew, curve, ends)
+            # Those of the content do not change, and may be known from an earlier pass.
+            contents = self.extents and not stats.content[0] <= stats.content[1]
+            lean = LevelSums.of(
+                self.terms, self.visibility, self.edges, self.crew, curve, self.extents, contents
+            )
 
         def job(rows: Span) -> None:
             content = [math.inf, -math.inf]
@@ -143,7 +146,7 @@ class Scan:
 
         # The blocks of a causal mask grow with the rows: the longest first, so that all workers end together.
         self.crew.run(job, parts(self.terms.n_query, ROWS)[::-1], cancel, share)
-        if lean is not None and self.extents:
+        if lean is not None and contents:
             lean.look_for_ends(stats, stats.content, cancel)
 
     def touched(
