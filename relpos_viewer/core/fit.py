@@ -1,23 +1,36 @@
-"""Fitting a family to any curve: least squares over the visible offsets, up to a constant that softmax cannot see."""
+"""Fitting a family to any curve: least squares over the visible offsets, up to a constant that softmax cannot see.
+
+Searches look at a few hundred offsets, each standing for its neighbours, then at a few thousand; what is linear is
+solved for over every offset in the end.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.encodings import FAMILIES, Encoding, encoding
 from relpos_viewer.core.encodings.base import Knob
 from relpos_viewer.core.errors import ViewerError
 
-# Random starts of a search; the present numbers are one more.
-STARTS = 12
+# Random starts of a search over several numbers; the present ones and what the family suggests come before them.
+STARTS = 6
 SEED = 0
-# A search over more offsets than this takes evenly spaced ones: the families are smooth, and it stays under a second.
-SAMPLED = 4096
+# A single number is tried at so many places before the search begins, and no number is sought farther than this
+# factor beyond where it usually lies: past it families have become steps or straight lines.
+TRIED, BEYOND = 192, 1e6
+# From how many of those places a search goes on.
+VALLEYS = 3
+# How many offsets a search looks at, first and in the end, and how many of the best go on to the end.
+COARSE, FINE, POLISHED = 256, 2048, 2
+# Directions of the linear knobs that say less than this share of the strongest are left as they are.
+LEAST_SHARE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +38,8 @@ class Fit:
     """A family's best approximation of a curve.
 
     Attributes:
-        encoding: the family with the numbers found, for all heads; only the fitted head's have changed.
+        encoding: the family with the numbers found, for all heads; only those of the fitted head have changed, and
+            those that all heads share.
         curve: float64 [2n−1], its curve with `constant` added, as it lies over the target.
         constant: score units; the same for every offset, so softmax does not see it.
         rms: root mean square of the residual over the visible offsets, score units.
@@ -41,6 +55,32 @@ class Fit:
     worst: float
     worst_offset: int
     numbers: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """How well a family can explain the curves of some heads, or why it cannot.
+
+    Attributes:
+        encoding: the family, with the numbers found for all those heads at once.
+        fits: by head; empty when it cannot be fitted.
+        reason: a sentence for people then.
+    """
+
+    encoding: Encoding
+    fits: Mapping[int, Fit] = field(default_factory=dict)
+    reason: str = ""
+
+    @property
+    def rms(self) -> float:
+        """Root mean square of the residuals of all heads, score units; infinite without a fit."""
+        squares = [each.rms**2 for each in self.fits.values()]
+        return math.sqrt(sum(squares) / len(squares)) if squares else math.inf
+
+    @property
+    def worst_head(self) -> int:
+        """The head with the largest residual."""
+        return max(self.fits, key=lambda head: self.fits[head].worst)
 
 
 def fit(
@@ -64,24 +104,78 @@ def fit(
     Raises:
         ViewerError: when the family has no curve to fit, or no offset counts. Whatever `cancel` raises.
     """
+    return fit_heads(family, {head: target}, visible, cancel, seed)[head]
+
+
+def fit_heads(
+    family: Encoding,
+    targets: Mapping[int, np.ndarray],
+    visible: np.ndarray,
+    cancel: CancelLike | None = None,
+    seed: int = SEED,
+) -> dict[int, Fit]:
+    """Return the fits of several heads of one family at once, by head; they all hold the same encoding.
+
+    Numbers that all heads share are chosen for all of `targets` together.
+
+    Args:
+        family: as for `fit`.
+        targets: a curve [2n−1] for each head.
+        visible: as for `fit`.
+        cancel: as for `fit`.
+        seed: as for `fit`.
+
+    Raises:
+        ViewerError: as `fit` does.
+    """
     cancel = cancel or Silent()
-    target = np.asarray(target, np.float64)
-    counted = np.asarray(visible, bool) & np.isfinite(target)  # [2n−1]
-    if not counted.any():
-        raise ViewerError("there is nothing to fit: no visible offset has a value.")
-    n = (len(target) + 1) // 2
-    wanted = np.where(counted, target, np.nan)  # [2n−1]
-    found = family.fitted(head, wanted)
-    if found is not None:
-        return _measured(found, head, n, wanted)
-    if family.fit_curve(n, head) is None:
-        raise ViewerError(
-            f"{family.title} depends on queries and keys, so no curve of δ alone can be fitted."
-        )
-    knobs = family.knobs(head)
-    if not knobs:
-        return _measured(family, head, n, wanted)
-    return _measured(_searched(family, head, n, wanted, knobs, cancel, seed), head, n, wanted)
+    wanted = {head: _counted(target, visible) for head, target in targets.items()}  # [2n−1] each
+    shared = any(knob.shared for head in wanted for knob in family.knobs(head))
+    groups = [tuple(wanted)] if shared else [(head,) for head in wanted]
+    for group in groups:
+        cancel.check()
+        family = _nearest(family, {head: wanted[head] for head in group}, cancel, seed)
+    return {head: _measured(family, head, target) for head, target in wanted.items()}
+
+
+def survey(
+    heads: int,
+    targets: Mapping[int, np.ndarray],
+    visible: np.ndarray,
+    cancel: CancelLike | None = None,
+    present: Sequence[Encoding] = (),
+) -> list[Explanation]:
+    """Return what every family makes of some curves: the best first, and in the end those that cannot be fitted.
+
+    The free curve is left out, since it explains everything.
+
+    Args:
+        heads: how many the fitted families should have.
+        targets: a curve [2n−1] for each head that counts.
+        visible: as for `fit`.
+        cancel: asked between searches, and told how far they are.
+        present: replace families of the registry by ones with other settings, such as the document's own.
+
+    Raises:
+        ViewerError: when no offset counts. Whatever `cancel` raises.
+    """
+    cancel = cancel or Silent()
+    for target in targets.values():
+        _counted(target, visible)  # says what is wrong with them, before each family would
+    given = {each.name: each for each in present}
+    names = [name for name in FAMILIES if name != "curve"]
+    explanations = []
+    for place, name in enumerate(names):
+        cancel.check()
+        cancel.progress(place / len(names))
+        family = given.get(name) or encoding(name, heads=heads)
+        try:
+            fits = fit_heads(family, targets, visible, cancel)
+        except ViewerError as error:
+            explanations.append(Explanation(family, reason=str(error)))
+        else:
+            explanations.append(Explanation(next(iter(fits.values())).encoding, fits))
+    return sorted(explanations, key=lambda each: each.rms)
 
 
 def explain(
@@ -92,129 +186,298 @@ def explain(
     cancel: CancelLike | None = None,
     present: Sequence[Encoding] = (),
 ) -> list[Fit]:
-    """Return the fit of every family that has a curve, the best first; arguments as for `fit`.
+    """Return the fit of every family that has a curve, the best first; arguments as for `fit` and `survey`."""
+    explanations = survey(heads, {head: target}, visible, cancel, present)
+    return [each.fits[head] for each in explanations if each.fits]
 
-    The free curve is left out, since it explains everything. `present` replaces families of the registry by ones
-    with other settings, such as the document's own.
+
+def _counted(target: np.ndarray, visible: np.ndarray) -> np.ndarray:
+    """Return the target as float64 [2n−1], NaN where it does not count.
+
+    Raises:
+        ViewerError: when none of it does.
     """
-    cancel = cancel or Silent()
-    given = {each.name: each for each in present}
-    fits = []
-    for place, name in enumerate(FAMILIES):
-        cancel.check()
-        cancel.progress(place / len(FAMILIES))
-        family = given.get(name) or encoding(name, heads=heads)
-        if name != "curve" and (family.toeplitz or family.knobs(head)):
-            fits.append(fit(family, target, visible, head, cancel))
-    return sorted(fits, key=lambda each: each.rms)
+    target = np.asarray(target, np.float64)
+    counted = np.asarray(visible, bool) & np.isfinite(target)  # [2n−1]
+    if not counted.any():
+        raise ViewerError("there is nothing to fit: no visible offset has a value.")
+    return np.where(counted, target, np.nan)
 
 
-def _searched(
-    family: Encoding,
-    head: int,
-    n: int,
-    wanted: np.ndarray,
-    knobs: tuple[Knob, ...],
-    cancel: CancelLike,
-    seed: int,
-) -> Encoding:
-    """Return the best of several searches, from the present numbers and from random ones.
+def _nearest(family: Encoding, wanted: Mapping[int, np.ndarray], cancel: CancelLike, seed: int) -> Encoding:
+    """Return the encoding nearest to `wanted` [2n−1] of some heads that are fitted together.
 
-    Knobs that the curve is linear in are solved for at every step (variable projection, Golub & Pereyra 1973), so a
-    search is about the others alone; without others there is nothing to search.
+    Raises:
+        ViewerError: when the family has no curve to fit.
     """
-    places = np.flatnonzero(np.isfinite(wanted))
-    places = places[np.linspace(0, len(places) - 1, min(len(places), SAMPLED)).round().astype(int)]
-    present = family.knob_values(head)  # [knob]
+    for head, target in wanted.items():
+        found = family.fitted(head, target)
+        if found is not None:
+            family = found
+        elif family.fit_at(torch.zeros(1, dtype=torch.int64), head) is None:
+            raise ViewerError(
+                f"{family.title} depends on queries and keys, so no curve of δ alone can be fitted."
+            )
+    knobs = family.knobs(next(iter(wanted)))
+    if not knobs:
+        return family
+    values = family.knob_values(next(iter(wanted)))  # [knob]
     free = [place for place, knob in enumerate(knobs) if not knob.linear]
-    if not free:
-        return _solved(family, head, n, wanted, places, knobs, present)[0]
-    from scipy.optimize import least_squares  # a third of a second to import, and only a search needs it
-
-    searched = [knobs[place] for place in free]
-    low, high = (_on_scale(searched, [getattr(knob, end) for knob in searched]) for end in ("low", "high"))
-
-    def at(point: np.ndarray) -> tuple[Encoding, np.ndarray]:
-        cancel.check()
-        values = present.copy()
-        values[free] = _off_scale(searched, point)
-        return _solved(family, head, n, wanted, places, knobs, values)
-
-    rng = np.random.default_rng(seed)
-    ends = [_on_scale(searched, [knob.starts[end] for knob in searched]) for end in (0, 1)]  # [free] each
-    suggested = [_on_scale(searched, values[free]) for values in family.suggestions(head, wanted)]
-    drawn = rng.uniform(*ends, size=(0 if suggested else STARTS, len(free)))
-    starts = [_on_scale(searched, present[free]), *suggested, *drawn]
-    best, least = starts[0], math.inf
-    exact = 1e-20 * (1.0 + float(np.square(wanted[places]).sum()))
-    for start in starts:
-        margin = 1e-9 * np.maximum(1.0, np.abs(start))
-        found = least_squares(
-            lambda point: at(point)[1],
-            np.clip(start, low + margin, high - margin),
-            bounds=(low, high),
-            x_scale="jac",
-            xtol=1e-13,
-            ftol=1e-13,
-            gtol=1e-13,
-            max_nfev=200,
-        )
-        if found.cost < least:
-            best, least = found.x, found.cost
-        if least < exact:
-            break  # no other start can be better
-    return at(best)[0]
+    if free:
+        values[free] = _searched(family, wanted, free, cancel, seed)
+    for head, target in wanted.items():
+        mine = family.knob_values(head)  # [knob]
+        mine[free] = values[free]
+        family = _Sample.of(head, target, len(target)).solved(family, mine).family
+    return family
 
 
-def _solved(
-    family: Encoding,
-    head: int,
-    n: int,
-    wanted: np.ndarray,
-    places: np.ndarray,
-    knobs: tuple[Knob, ...],
-    values: np.ndarray,
-) -> tuple[Encoding, np.ndarray]:
-    """Return the encoding with `values` [knob], its linear ones replaced by the best ones, and the residual [place].
+@dataclass(frozen=True, eq=False)
+class _Sample:
+    """Some offsets of a target, each standing for its neighbours.
 
-    Of linear knobs that the places say nothing about, or several answers for, the smallest change is taken.
+    Attributes:
+        head: index.
+        delta: δ, int64 [place], ascending.
+        wanted: the target there, float64 [place].
+        share: square root of how many offsets each stands for, float64 [place].
     """
-    start = family.with_knobs(head, values)
-    base = _curve(start, head, n)[places]  # [place]
-    rest = wanted[places] - base  # [place]
-    linear = [place for place, knob in enumerate(knobs) if knob.linear]
-    columns = _columns(start, head, n, places, linear, values, base)  # [place, linear]
-    if not family.own_constant:
-        columns, rest = columns - columns.mean(0), rest - rest.mean()
-    if linear:
-        change = np.linalg.lstsq(columns, rest, rcond=1e-12)[0]  # [linear]
+
+    head: int
+    delta: Tensor
+    wanted: np.ndarray
+    share: np.ndarray
+
+    @classmethod
+    def of(cls, head: int, target: np.ndarray, most: int) -> _Sample:
+        """Return about `most` offsets where `target` [2n−1] is finite: near ones each, far ones by growing groups."""
+        delta = np.flatnonzero(np.isfinite(target)) - len(target) // 2  # [offset]
+        past, future = delta[delta <= 0][::-1], delta[delta > 0]  # [offset] each, the nearest first
+        sides = []
+        for side, turned in ((past, True), (future, False)):
+            edges = _edges(len(side), max(most * len(side) // len(delta), 2))  # [group + 1]
+            middles, counts = side[(edges[:-1] + edges[1:] - 1) // 2], np.diff(edges)  # [group] each
+            sides.append((middles[::-1], counts[::-1]) if turned else (middles, counts))
+        places, counts = (np.concatenate(each) for each in zip(*sides, strict=True))  # [place] each
+        return cls(head, torch.from_numpy(places.copy()), target[places + len(target) // 2], np.sqrt(counts))
+
+    def solved(self, family: Encoding, values: np.ndarray) -> _Solution:
+        """Return the best linear knobs where the others are as in `values` [knob].
+
+        Of linear knobs that the places say nothing about, or several answers for, the smallest change is taken.
+        """
+        family = family.with_knobs(self.head, values)
+        knobs = family.knobs(self.head)
+        linear = np.array([place for place, knob in enumerate(knobs) if knob.linear], int)
+        columns, base = self._columns(family, values, linear)  # [place, linear], [place]
+        columns, rest = self.weighted(family, columns), self.weighted(family, self.wanted - base)
+        if not (np.isfinite(columns).all() and np.isfinite(rest).all()):
+            return _Solution(family, np.full_like(rest, 1e6), columns[:, :0])
+        basis, sizes, turn = np.linalg.svd(columns, full_matrices=False)  # [place, k], [k], [k, linear]
+        said = sizes > LEAST_SHARE * sizes.max(initial=0.0)  # [k]
+        basis, sizes, turn = basis[:, said], sizes[said], turn[said]
+        change = turn.T @ (basis.T @ rest / sizes)  # [linear]
         better = values.copy()
         ends = [np.array([getattr(knobs[place], end) for place in linear]) for end in ("low", "high")]
         better[linear] = np.clip(values[linear] + change, *ends)
         rest = rest - columns @ (better[linear] - values[linear])
-        start = family.with_knobs(head, better)
-    return start, np.nan_to_num(rest, nan=1e6, posinf=1e6, neginf=-1e6)
+        # A knob at the end of its domain does not follow the others.
+        held = bool((better[linear] != values[linear] + change).any())
+        return _Solution(family.with_knobs(self.head, better), rest, basis[:, :0] if held else basis)
+
+    def jacobian(self, solution: _Solution, free: Sequence[int]) -> np.ndarray:
+        """Return how the residual changes with the knobs that are searched, [place, free], after Kaufman 1975."""
+        slopes = self._slopes_of_free(solution.family, free)  # [place, free]
+        slopes = self.weighted(solution.family, slopes)
+        return solution.basis @ (solution.basis.T @ slopes) - slopes
+
+    def weighted(self, family: Encoding, values: np.ndarray) -> np.ndarray:
+        """Return values [place, …] by how much they count, without what a constant takes up."""
+        if not family.own_constant:
+            values = values - self.share**2 @ values / (self.share**2).sum()
+        return (values.T * self.share).T
+
+    def _columns(
+        self, family: Encoding, values: np.ndarray, linear: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return how the curve changes with each linear knob, [place, linear], and the curve, [place]."""
+        known = family.slopes_of_knobs(self.head, self.delta)  # [linear, place]
+        if known is not None:
+            return known.T, known.T @ values[linear]
+        base = _values(family, self.delta, self.head)  # [place]
+        return self._moved(family, linear, np.ones(len(linear)), base), base
+
+    def _slopes_of_free(self, family: Encoding, free: Sequence[int]) -> np.ndarray:
+        """Return how the curve changes with each knob that is searched, [place, free]."""
+        known = family.slopes_of_bent_knobs(self.head, self.delta)  # [free, place]
+        if known is not None:
+            return known.T
+        steps = 1e-7 * np.maximum(np.abs(family.knob_values(self.head)[list(free)]), 1e-5)  # [free]
+        base = _values(family, self.delta, self.head)  # [place]
+        return self._moved(family, free, steps, base) / steps
+
+    def _moved(
+        self, family: Encoding, places: Sequence[int] | np.ndarray, steps: np.ndarray, base: np.ndarray
+    ) -> np.ndarray:
+        """Return by how much the curve leaves `base` [place] when each of some knobs is moved, [place, knob]."""
+        columns = np.empty((len(base), len(places)))  # [place, knob]
+        for column, (place, step) in enumerate(zip(places, steps, strict=True)):
+            moved = family.knob_values(self.head)  # [knob]
+            moved[place] += step
+            columns[:, column] = _values(family.with_knobs(self.head, moved), self.delta, self.head) - base
+        return columns
 
 
-def _columns(
-    family: Encoding,
-    head: int,
-    n: int,
-    places: np.ndarray,
-    linear: Sequence[int],
-    values: np.ndarray,
-    base: np.ndarray,
+@dataclass(frozen=True, eq=False)
+class _Solution:
+    """A family with its linear knobs solved for.
+
+    Attributes:
+        family: it.
+        rest: the weighted residual, float64 [place].
+        basis: what the linear knobs reach of it, orthonormal, float64 [place, k].
+    """
+
+    family: Encoding
+    rest: np.ndarray
+    basis: np.ndarray
+
+
+def _edges(count: int, most: int) -> np.ndarray:
+    """Return where groups of `count` things begin and end, about `most` of them: half of one thing, then growing."""
+    if count <= most:
+        return np.arange(count + 1)
+    alone = most // 2
+    growing = np.geomspace(max(alone, 1), count, most - alone + 1).round().astype(int)
+    return np.unique(np.concatenate((np.arange(alone), growing)))
+
+
+def _searched(
+    family: Encoding, wanted: Mapping[int, np.ndarray], free: Sequence[int], cancel: CancelLike, seed: int
 ) -> np.ndarray:
-    """Return how the curve changes at some places with each linear knob, [place, linear]."""
-    known = family.slopes_of_knobs(head, n)  # [linear, 2n−1]
-    if known is not None:
-        return known.T[places]
-    columns = np.empty((len(places), len(linear)))  # [place, linear]
-    for column, place in enumerate(linear):
-        moved = values.copy()
-        moved[place] += 1.0
-        columns[:, column] = _curve(family.with_knobs(head, moved), head, n)[places] - base
-    return columns
+    """Return the best values of the `free` knobs, [free].
+
+    Knobs that the curve is linear in are solved for at every step (variable projection, Golub & Pereyra 1973), so a
+    search is about the others alone.
+    """
+    from scipy.optimize import least_squares  # a third of a second to import, and only a search needs it
+
+    first = next(iter(wanted))
+    knobs = [family.knobs(first)[place] for place in free]
+    low, high = _bounds(knobs)
+
+    def searched(samples: Sequence[_Sample], start: np.ndarray, **limits: float) -> tuple[float, np.ndarray]:
+        problem = _Problem(family, samples, knobs, free, cancel)
+        margin = 1e-9 * np.maximum(1.0, np.abs(start))  # a search must not begin at an end
+        start = np.clip(start, low + margin, high - margin)
+        near = least_squares(
+            problem.rest, start, problem.jacobian, bounds=(low, high), x_scale="jac", **limits
+        )
+        return near.cost, near.x
+
+    def valleys(samples: Sequence[_Sample]) -> list[np.ndarray]:
+        problem = _Problem(family, samples, knobs, free, cancel)
+        tried = _starts(family, knobs, free, samples, seed)
+        low = _valleys([(float(np.square(problem.rest(start)).sum()), start) for start in tried])
+        return [searched(samples, start, ftol=1e-9, max_nfev=25)[1] for start in low]
+
+    coarse = [_Sample.of(head, target, COARSE) for head, target in wanted.items()]
+    fine = [_Sample.of(head, target, FINE) for head, target in wanted.items()]
+    if len(free) == 1:
+        # A curve with ripples says roughly what its number is only where few of them are in sight.
+        close = [_Sample.of(head, _close(target), COARSE) for head, target in wanted.items()]
+        starts = [*valleys(coarse), *valleys(close)]
+    else:
+        starts = _starts(family, knobs, free, coarse, seed)
+    near = sorted(
+        (searched(coarse, start, ftol=1e-6, max_nfev=25) for start in starts), key=lambda each: each[0]
+    )
+    exact = 1e-20 * (1.0 + sum(float(np.square(sample.wanted).sum()) for sample in fine))
+    best, least = near[0][1], math.inf
+    for _, start in near[:POLISHED]:
+        cost, place = searched(fine, start, xtol=1e-12, ftol=1e-9, gtol=1e-13, max_nfev=30)
+        if cost < least:
+            best, least = place, cost
+        if least < exact:
+            break  # no other start can be better
+    return _off_scale(knobs, best)
+
+
+@dataclass(eq=False)
+class _Problem:
+    """What a search asks: residual and Jacobian at a point [free] on the scale that it steps along."""
+
+    family: Encoding
+    samples: Sequence[_Sample]
+    knobs: Sequence[Knob]
+    free: Sequence[int]
+    cancel: CancelLike
+    _point: np.ndarray | None = None
+    _solutions: Sequence[_Solution] = ()
+
+    def rest(self, point: np.ndarray) -> np.ndarray:
+        """Return the weighted residuals of all samples, [place of each sample in turn]."""
+        return np.concatenate([solution.rest for solution in self._solved(point)])
+
+    def jacobian(self, point: np.ndarray) -> np.ndarray:
+        """Return how `rest` changes, [place, free]."""
+        solved = zip(self.samples, self._solved(point), strict=True)
+        slopes = np.concatenate([sample.jacobian(solution, self.free) for sample, solution in solved])
+        return slopes * [math.exp(x) if knob.log else 1.0 for knob, x in zip(self.knobs, point, strict=True)]
+
+    def _solved(self, point: np.ndarray) -> Sequence[_Solution]:
+        if self._point is None or not np.array_equal(point, self._point):
+            self.cancel.check()
+            self._point, self._solutions = (
+                point.copy(),
+                [self._solution(each, point) for each in self.samples],
+            )
+        return self._solutions
+
+    def _solution(self, sample: _Sample, point: np.ndarray) -> _Solution:
+        values = self.family.knob_values(sample.head)  # [knob]
+        values[list(self.free)] = _off_scale(self.knobs, point)
+        return sample.solved(self.family, values)
+
+
+def _close(target: np.ndarray) -> np.ndarray:
+    """Return `target` [2n−1] without what lies beyond the nearest offsets, unless nothing would be left."""
+    delta = np.arange(len(target)) - len(target) // 2  # [2n−1]
+    near = np.where(np.abs(delta) < COARSE // 2, target, np.nan)  # [2n−1]
+    return near if np.isfinite(near).any() else target
+
+
+def _bounds(knobs: Sequence[Knob]) -> tuple[np.ndarray, np.ndarray]:
+    """Return between what the knobs are sought, on the scale of the search, [free] each."""
+    low = [max(knob.low, knob.starts[0] / BEYOND) if knob.log else knob.low for knob in knobs]
+    high = [min(knob.high, knob.starts[1] * BEYOND) if knob.log else knob.high for knob in knobs]
+    return _on_scale(knobs, low), _on_scale(knobs, high)
+
+
+def _starts(
+    family: Encoding, knobs: Sequence[Knob], free: Sequence[int], samples: Sequence[_Sample], seed: int
+) -> list[np.ndarray]:
+    """Return where to begin, on the scale of the search, [free] each; for a single number, where to try it."""
+    present = _on_scale(knobs, family.knob_values(samples[0].head)[list(free)])  # [free]
+    if len(free) == 1:
+        low, high = _bounds(knobs)  # [1] each
+        line = np.linspace(low, high, TRIED)  # [try, 1]
+        return list(np.sort(np.concatenate((line, np.clip(present, low, high)[None])), 0))
+    suggested = [
+        _on_scale(knobs, values[list(free)])
+        for sample in samples
+        for values in family.suggestions(sample.head, sample.delta.numpy(), sample.wanted)
+    ]
+    ends = [_on_scale(knobs, [knob.starts[end] for knob in knobs]) for end in (0, 1)]  # [free] each
+    drawn = np.random.default_rng(seed).uniform(*ends, size=(STARTS, len(free)))
+    return [present, *suggested, *drawn]
+
+
+def _valleys(tried: Sequence[tuple[float, np.ndarray]]) -> list[np.ndarray]:
+    """Return the best few places of a row of (cost, place) that cost no more than their neighbours."""
+    costs = [math.inf, *(cost for cost, _ in tried), math.inf]
+    low = [each for at, each in enumerate(tried) if costs[at] >= costs[at + 1] <= costs[at + 2]]
+    return [place for _, place in sorted(low, key=lambda each: each[0])[:VALLEYS]]
 
 
 def _on_scale(knobs: Sequence[Knob], values: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -230,16 +493,17 @@ def _off_scale(knobs: Sequence[Knob], point: np.ndarray) -> np.ndarray:
     return np.array([np.exp(each) if knob.log else each for knob, each in zip(knobs, point, strict=True)])
 
 
-def _curve(family: Encoding, head: int, n: int) -> np.ndarray:
-    """Return a head's curve, float64 [2n−1]."""
-    curve = family.fit_curve(n, head)  # [2n−1]
-    assert curve is not None
-    return curve.double().cpu().numpy()
+def _values(family: Encoding, delta: Tensor, head: int) -> np.ndarray:
+    """Return a head's curve at δ int64 [place], float64 [place]."""
+    values = family.fit_at(delta, head)  # [place]
+    assert values is not None
+    return values.double().cpu().numpy()
 
 
-def _measured(family: Encoding, head: int, n: int, wanted: np.ndarray) -> Fit:
+def _measured(family: Encoding, head: int, wanted: np.ndarray) -> Fit:
     """Return a fit with its residual over the finite places of `wanted` [2n−1]."""
-    curve = _curve(family, head, n)
+    n = (len(wanted) + 1) // 2
+    curve = _values(family, torch.arange(1 - n, n), head)  # [2n−1]
     rest = wanted - curve  # [2n−1]
     constant = 0.0 if family.own_constant else float(np.nanmean(rest))
     rest = rest - constant

@@ -8,7 +8,7 @@ import torch
 
 from relpos_viewer.core.encodings import FAMILIES, encoding
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.fit import explain, fit
+from relpos_viewer.core.fit import explain, fit, fit_heads, survey
 
 from .lively import LIVELY
 
@@ -126,3 +126,138 @@ def test_a_family_without_a_curve_says_why_it_cannot_be_fitted(name: str) -> Non
 def test_nothing_to_fit_is_a_sentence() -> None:
     with pytest.raises(ViewerError, match="nothing to fit"):
         fit(encoding("alibi", heads=1), np.full(9, np.nan), np.ones(9, bool))
+
+
+def test_a_foreign_curve_is_fitted_at_least_as_well_as_by_a_dense_grid() -> None:
+    n = 300
+    delta = np.arange(1 - n, n)
+    past = delta <= 0
+    distance = -delta[past].astype(float)
+    y = 2.2 * np.exp(-(((distance - 30) / 9) ** 2)) - 0.9 * np.sqrt(distance)
+    target = np.where(past, 0.0, 5.0)
+    target[past] = y
+
+    def least(shapes: np.ndarray) -> float:
+        """The smallest rms of a strength of at least 0.01, and a constant, over shapes [try, offset]."""
+        shapes, rest = shapes - shapes.mean(1, keepdims=True), y - y.mean()
+        strength = np.maximum(shapes @ rest / (shapes**2).sum(1), 0.01)
+        return float(np.sqrt(((rest - strength[:, None] * shapes) ** 2).mean(1)).min())
+
+    steepness = np.geomspace(0.01, 1e4, 3000)[:, None]
+    powers = np.linspace(0.01, 2, 3000)[:, None]
+    for name, shapes in (
+        ("kerple-log", -np.log1p(steepness * distance)),
+        ("kerple-power", -(distance**powers)),
+    ):
+        found = fit(encoding(name, heads=1), target, past)
+        assert found.rms <= least(shapes) * (1 + 1e-9), name
+
+
+def test_kernels_fit_a_foreign_curve_at_least_as_well_as_searches_from_random_starts() -> None:
+    from scipy.optimize import least_squares
+
+    n = 96
+    delta = np.arange(1 - n, n)
+    y = 1.5 * np.cos(delta / 17.0) - 0.03 * np.abs(delta) + 0.8 * (np.abs(delta + 20) < 6)
+    rng = np.random.default_rng(4)
+
+    def rest(numbers: np.ndarray) -> np.ndarray:
+        height, sharp, centre = numbers[:-1].reshape(3, 5, 1)
+        return (height * np.exp(-np.exp(sharp) * (delta - centre) ** 2)).sum(0) + numbers[-1] - y
+
+    costs = []
+    for _ in range(4):
+        start = np.concatenate(
+            (rng.normal(size=5), rng.uniform(-7, 0, 5), rng.uniform(-n, n, 5), rng.normal(size=1))
+        )
+        costs.append(np.sqrt((least_squares(rest, start, max_nfev=300).fun ** 2).mean()))
+    assert fit(encoding("tisa", heads=1), y, np.ones(2 * n - 1, bool)).rms <= min(costs) * 1.001
+
+
+@pytest.mark.parametrize("name", ["kerple-log", "kerple-power", "fire", "sandwich", "alibi", "t5"])
+def test_a_long_curve_of_a_family_is_recovered_from_a_few_of_its_offsets(name: str) -> None:
+    n = 9000
+    own = encoding(name, heads=HEADS, **OWN[name][0])
+    target = own.fit_curve(n, 2).numpy() - 3.1
+    visible = np.arange(1 - n, n) <= 0
+    knobs = own.knobs(2)
+    start = own.with_knobs(2, np.array([np.random.default_rng(3).uniform(*knob.starts) for knob in knobs]))
+    found = fit(start, target, visible, 2)
+    assert found.rms < 1e-6
+    assert found.constant == pytest.approx(0.0 if own.own_constant else -3.1)
+
+
+@pytest.mark.parametrize("name", ["fire", "sandwich"])
+def test_a_number_that_all_heads_share_is_chosen_for_all_of_them(name: str) -> None:
+    parameters, n = OWN[name]
+    own = encoding(name, heads=HEADS, **parameters)
+    targets = {head: own.fit_curve(n, head).numpy() for head in (3, 1)}
+    knob = own.knobs(0)[0]
+    start = own.with_knobs(0, np.array([knob.starts[1], *own.knob_values(0)[1:]]))
+    fits = fit_heads(start, targets, np.ones(2 * n - 1, bool))
+    assert fits[3].encoding is fits[1].encoding
+    for head in (1, 3):
+        assert fits[head].numbers[0] == (knob.name, pytest.approx(own.knob_values(0)[0], rel=1e-4))
+        assert fits[head].rms < 1e-6
+
+
+def test_every_head_is_fitted_on_its_own() -> None:
+    n = 30
+    delta = np.arange(1 - n, n)
+    slopes = {0: 0.3, 2: 0.07}
+    fits = fit_heads(
+        encoding("alibi", heads=3), {head: slope * delta for head, slope in slopes.items()}, delta <= 0
+    )
+    assert {head: each.numbers[0][1] for head, each in fits.items()} == pytest.approx(slopes)
+    untouched = encoding("alibi", heads=3).knob_values(1)
+    assert fits[0].encoding.knob_values(1) == pytest.approx(untouched)
+    assert fits[0].encoding.knob_values(2) == pytest.approx([0.07])
+
+
+def test_a_survey_says_of_every_family_what_it_makes_of_the_curve_or_why_it_cannot() -> None:
+    n = 24
+    delta = np.arange(1 - n, n)
+    targets = {0: -0.2 * np.abs(delta), 1: -0.5 * np.log1p(np.abs(delta))}
+    found = survey(2, targets, delta <= 0)
+    assert {each.encoding.name for each in found} == set(FAMILIES) - {"curve"}
+    fitted = [each for each in found if each.fits]
+    assert found[: len(fitted)] == fitted
+    assert [each.rms for each in fitted] == sorted(each.rms for each in fitted)
+    for each in fitted:
+        assert each.rms == pytest.approx(np.sqrt(np.mean([each.fits[head].rms ** 2 for head in (0, 1)])))
+        assert each.fits[each.worst_head].worst == max(one.worst for one in each.fits.values())
+    for each in found[len(fitted) :]:
+        assert "depends on queries and keys" in each.reason, each.encoding.name
+    alibi = next(each for each in fitted if each.encoding.name == "alibi")
+    past = delta[delta <= 0].astype(float)
+    for head, target in targets.items():
+        y = target[delta <= 0]
+        rest = y - np.polyval(np.polyfit(past, y, 1), past)
+        assert alibi.fits[head].rms == pytest.approx(np.sqrt((rest**2).mean()), abs=1e-12)
+
+
+def test_a_survey_begins_with_the_settings_that_are_present_and_can_be_stopped() -> None:
+    class Stop(Exception):  # noqa: N818
+        pass
+
+    class Impatient:
+        def __init__(self, patience: int) -> None:
+            self.patience, self.told = patience, []
+
+        def check(self) -> None:
+            self.patience -= 1
+            if self.patience < 0:
+                raise Stop
+
+        def progress(self, fraction: float) -> None:
+            self.told.append(fraction)
+
+    target = np.linspace(0, 1, 15)
+    eight = encoding("t5", heads=1, num_buckets=8, max_distance=20)
+    found = survey(1, {0: target}, np.ones(15, bool), present=[eight])
+    assert next(each for each in found if each.encoding.name == "t5").encoding.num_buckets == 8
+    impatient = Impatient(40)
+    with pytest.raises(Stop):
+        survey(1, {0: target}, np.ones(15, bool), impatient)
+    assert impatient.told == sorted(impatient.told)
+    assert impatient.told[0] == 0 < impatient.told[-1] < 1

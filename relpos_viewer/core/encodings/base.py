@@ -15,7 +15,7 @@ from torch import Tensor
 
 from relpos_viewer.core.errors import ViewerError, nearest
 from relpos_viewer.core.inputs import AttentionInputs, as_tensor, shape_text
-from relpos_viewer.core.offsets import toeplitz_block
+from relpos_viewer.core.offsets import offsets, toeplitz_block
 
 Span = tuple[int, int]
 
@@ -129,6 +129,7 @@ class Knob:
         starts: range from which a fit draws its starting points.
         log: whether those are drawn, and steps taken, on a logarithmic scale (low > 0 then).
         linear: whether the curve is a linear function of it while the others stay; it is then solved for exactly.
+        shared: whether all heads have it in common.
     """
 
     name: str
@@ -137,6 +138,7 @@ class Knob:
     starts: tuple[float, float]
     log: bool = False
     linear: bool = False
+    shared: bool = False
 
 
 @dataclass(frozen=True)
@@ -275,19 +277,39 @@ class Encoding:
 
     def fit_curve(self, n: int, head: int) -> Tensor | None:
         """Return the part of a head's term that is a function of δ alone, float64 [2n−1]; None without one."""
-        curve = self.curve(n, torch.float64)  # [head, 2n−1]
-        return None if curve is None else curve[head]
+        return self.fit_at(offsets(n), head)
 
-    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray | None:
-        """Return how the curve changes with each linear knob, float64 [linear, 2n−1]; None to find out by trying."""
+    def fit_at(self, delta: Tensor, head: int) -> Tensor | None:
+        """Return `fit_curve` at some offsets alone: for δ int64 [place] float64 [place]."""
+        n = int(delta.abs().max()) + 1
+        curve = self.curve(n, torch.float64)  # [head, 2n−1]
+        return None if curve is None else curve[head, delta + n - 1]
+
+    def slopes_of_knobs(self, head: int, delta: Tensor) -> np.ndarray | None:
+        """Return how the curve changes with each linear knob, float64 [linear, place]; None to find out by trying.
+
+        The curve must be the sum of these, each times its knob.
+
+        Args:
+            head: index.
+            delta: offsets δ, int64 [place].
+        """
         return None
 
-    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
+    def slopes_of_bent_knobs(self, head: int, delta: Tensor) -> np.ndarray | None:
+        """Return how the curve changes with each other knob, float64 [knob, place]; None to find out by trying.
+
+        Arguments as for `slopes_of_knobs`.
+        """
+        return None
+
+    def suggestions(self, head: int, delta: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
         """Return numbers of knobs from which a search for `target` may well begin, float64 [knob] each.
 
         Args:
             head: index.
-            target: float64 [2n−1], NaN where nothing is wanted.
+            delta: offsets δ, int64 [place], ascending.
+            target: what is wanted there, float64 [place].
         """
         return []
 
@@ -323,6 +345,18 @@ class Encoding:
     def trained_length(self) -> int | None:
         """Return the length beyond which the family was not trained or changes its rule; None without one."""
         return None
+
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return one sentence about what the family does to a sequence longer than those of training.
+
+        Args:
+            n_trained: the trained length, `trained_length()` where the family has one.
+            n: the length of the sequence, above it.
+            head_dim: width of a query where it is known.
+        """
+        if self.toeplitz:
+            return f"The formula goes on: offsets past δ = {-n_trained} get values that training never saw."
+        return f"The rule goes on to offsets past δ = {-n_trained}, which training never saw."
 
     def plane(self, head: int, n: int) -> Tensor | None:
         """Return a two-dimensional family's bias [2h−1, 2w−1] by (key − query) row and column; None for others."""

@@ -125,9 +125,9 @@ class Fire(Encoding):
         slopes = w2 @ (on * w1).T  # [head, piece]
         return bend, slopes, w2 @ (on * b1).T + b2[:, None]
 
-    def fit_curve(self, n: int, head: int) -> Tensor:
-        """Return the head's curve for queries up to the threshold, float64 [2n−1]."""
-        return self._curves(n)[head]
+    def fit_at(self, delta: Tensor, head: int) -> Tensor:
+        """Return the head's curve for queries up to the threshold, float64 [place]."""
+        return self.curve_at(self._shares(delta.double()))[head]  # [place]
 
     def _curves(self, n: int) -> Tensor:
         """Return the curves below the threshold, float64 [head, 2n−1]."""
@@ -201,7 +201,7 @@ class Fire(Encoding):
         """Return c, which all heads share, and the head's second layer."""
         hidden = len(self.layers()[0])
         return (
-            Knob("c", 1e-6, 1e6, (1e-3, 10.0), log=True),
+            Knob("c", 1e-6, 1e6, (1e-3, 10.0), log=True, shared=True),
             *(Knob(f"w2 {unit}", -np.inf, np.inf, (-1.0, 1.0), linear=True) for unit in range(hidden)),
             Knob("b2", -np.inf, np.inf, (-1.0, 1.0), linear=True),
         )
@@ -218,27 +218,12 @@ class Fire(Encoding):
         b2[head] = float(values[-1])
         return replace(self, c=min(max(float(values[0]), 1e-6), 1e6), w2=w2, b2=b2)
 
-    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray:
-        """Return the first layer's units along the curve, and the constant, float64 [hidden + 1, 2n−1]."""
+    def slopes_of_knobs(self, head: int, delta: Tensor) -> np.ndarray:
+        """Return the first layer's units along the curve, and the constant, float64 [hidden + 1, place]."""
         w1, b1, _, _ = self.layers()
-        share = self._shares(torch.arange(1 - n, n, dtype=torch.float64))  # [2n−1]
-        units = (w1[:, None] * share + b1[:, None]).relu()  # [hidden, 2n−1]
-        return torch.cat((units, torch.ones(1, 2 * n - 1, dtype=torch.float64))).numpy()
-
-    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
-        """Return the best of many c, each with the second layer that suits it: a search from afar stops half way."""
-        n = (len(target) + 1) // 2
-        wanted = np.isfinite(target)
-        best, least = self.c, math.inf
-        for c in np.geomspace(1e-3, 10.0, 80).tolist():
-            units = replace(self, c=c).slopes_of_knobs(head, n)[:, wanted].T  # [offset, hidden + 1]
-            layer = np.linalg.lstsq(units, target[wanted], rcond=1e-12)[0]  # [hidden + 1]
-            rest = float(np.square(units @ layer - target[wanted]).sum())
-            if rest < least:
-                best, least = c, rest
-        values = self.knob_values(head)
-        values[0] = best
-        return [values]
+        share = self._shares(delta.double())  # [place]
+        units = (w1[:, None] * share + b1[:, None]).relu()  # [hidden, place]
+        return torch.cat((units, torch.ones(1, len(delta), dtype=torch.float64))).numpy()
 
     def trained_length(self) -> int | None:
         """Return the position after which the curve is stretched."""
@@ -253,6 +238,16 @@ class Fire(Encoding):
         )
         return (
             Convention("Argument of the network", f"L = {self.threshold:g}", ("δ", "ψ(|δ|) / ψ(L)"), rows),
+        )
+
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return how the curve is stretched."""
+        threshold = int(self.threshold)
+        if n - 1 <= threshold:
+            return f"No query stands past the threshold {threshold:,}: the curve is read farther, and not yet stretched."
+        return (
+            f"Queries past position {threshold:,} see the curve stretched over all their keys: the network is never "
+            "asked for more than the value 1, whatever the length."
         )
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:

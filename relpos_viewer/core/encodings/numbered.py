@@ -70,6 +70,13 @@ class NumberedEncoding(Encoding):
         numbers = {name: table[:, None] for name, table in self.number_of_each().items()}  # [head, 1] each
         return self.formula(offsets(n).double(), **numbers).to(dtype)  # [head, 2n−1]
 
+    def fit_at(self, delta: Tensor, head: int) -> Tensor:
+        """Return the formula of one head at some offsets, float64 [place]."""
+        numbers = {
+            name: table[head, None, None] for name, table in self.number_of_each().items()
+        }  # [1, 1] each
+        return self.formula(delta.double(), **numbers)[0]  # [place]
+
     def knobs(self, head: int) -> tuple[Knob, ...]:
         """Return the numbers of a head."""
         return self.numbers

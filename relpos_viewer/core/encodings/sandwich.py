@@ -61,13 +61,21 @@ class Sandwich(Encoding):
 
     def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the sums of cosines, [head, 2n−1]."""
-        distance = offsets(n)[n - 1 :].double()  # [n], 0 … n−1
-        rates = self._rates()  # [t]
-        total = torch.zeros(n, dtype=torch.float64)  # [n]
-        for rate in rates.tolist():
-            total += (distance * rate).cos()
-        both = torch.cat((total.flip(0), total[1:])) - len(rates)  # [2n−1]
+        total = self._waves(offsets(n)[n - 1 :])  # [n], by distance
+        both = torch.cat((total.flip(0), total[1:]))  # [2n−1]
         return (both / self._divisors()[:, None]).to(dtype)  # [head, 2n−1]
+
+    def fit_at(self, delta: Tensor, head: int) -> Tensor:
+        """Return the head's sums of cosines at some offsets, float64 [place]."""
+        return self._waves(delta) / self._divisors()[head]
+
+    def _waves(self, delta: Tensor) -> Tensor:
+        """Return Σ_t cos(δ · rate_t) − width/2, float64 [place]."""
+        rates = self._rates()  # [t]
+        total = torch.zeros(delta.shape, dtype=torch.float64)  # [place]
+        for rate in rates.tolist():  # all at once would take as many times the memory
+            total += (delta.double() * rate).cos()
+        return total - len(rates)
 
     def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
         """Return the handle of the base, in the middle of the past."""
@@ -90,7 +98,7 @@ class Sandwich(Encoding):
 
     def knobs(self, head: int) -> tuple[Knob, ...]:
         """Return the base, which all heads share."""
-        return (Knob("base", 1.000001, 1e12, (10.0, 1e6), log=True),)
+        return (Knob("base", 1.000001, 1e12, (10.0, 1e6), log=True, shared=True),)
 
     def knob_values(self, head: int) -> np.ndarray:
         """Return the base, float64 [1]."""
@@ -99,17 +107,6 @@ class Sandwich(Encoding):
     def with_knobs(self, head: int, values: np.ndarray) -> Self:
         """Return the encoding with another base."""
         return replace(self, base=min(max(float(values[0]), 1.000001), 1e12))
-
-    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
-        """Return the best of many bases: the curve ripples with the base, and a search from afar stops at a ripple."""
-        n = (len(target) + 1) // 2
-        wanted = np.isfinite(target)
-        bases = np.geomspace(2.0, 1e8, 120)
-        curves = [
-            replace(self, base=float(base)).curve(n, torch.float64)[head].numpy()[wanted] for base in bases
-        ]
-        rest = np.stack(curves) - target[wanted]  # [base, offset]
-        return [np.array([bases[int(np.argmin(rest.var(1)))]])]
 
     def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
         """Return the wavelengths and the divisor of each head."""
@@ -129,6 +126,14 @@ class Sandwich(Encoding):
                 "The usual sinusoid starts at t = 0, NeMo's code at 1.",
                 replace(self, first=other),
             ),
+        )
+
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that the curve keeps falling."""
+        longest = 2 * math.pi / float(self._rates()[-1])
+        return (
+            "The curve keeps falling roughly like a logarithm, with ripples, up to half the longest wavelength, "
+            f"{longest / 2:,.0f} positions."
         )
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:

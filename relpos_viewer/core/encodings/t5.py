@@ -134,9 +134,12 @@ class T5(Encoding):
         table[:, head] = torch.from_numpy(np.asarray(values))
         return replace(self, table=table)
 
-    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray:
-        """Return which offsets each bucket holds, float64 [bucket, 2n−1]."""
-        return (self.buckets(n).numpy() == np.arange(self.num_buckets)[:, None]).astype(np.float64)
+    def slopes_of_knobs(self, head: int, delta: Tensor) -> np.ndarray:
+        """Return which offsets each bucket holds, float64 [bucket, place]."""
+        bucket = t5_bucket(
+            delta, self.num_buckets, self.max_distance, bidirectional=self.bidirectional
+        )  # [place]
+        return (bucket.numpy() == np.arange(self.num_buckets)[:, None]).astype(np.float64)
 
     def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
         """Return which offsets each bucket holds."""
@@ -167,6 +170,13 @@ class T5(Encoding):
             )
             found.append(Variant("causal", help, replace(self, table=table, bidirectional=False)))
         return tuple(found)
+
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return what the last bucket holds."""
+        return (
+            f"The last bucket holds every offset from |δ| = {self.max_distance} on: all farther keys share its bias, "
+            "so nothing new is asked of the table."
+        )
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the bucket function and its table."""

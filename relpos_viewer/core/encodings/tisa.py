@@ -70,13 +70,11 @@ class Tisa(Encoding):
 
     def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor:
         """Return the sums of kernels, [head, 2n−1]."""
-        delta = offsets(n).double()  # [2n−1]
-        a, b, c = (table.T for table in self.kernels().values())  # [head, kernel] each
-        total = torch.zeros(a.shape[0], len(delta), dtype=torch.float64)  # [head, 2n−1]
-        for kernel in range(a.shape[1]):
-            height, sharp, centre = (table[:, kernel, None] for table in (a, b, c))  # [head, 1] each
-            total += height * (-sharp.abs() * (delta - centre) ** 2).exp()
-        return total.to(dtype)
+        return _bells(offsets(n), *self.kernels().values()).to(dtype)
+
+    def fit_at(self, delta: Tensor, head: int) -> Tensor:
+        """Return one head's sum of kernels at some offsets, float64 [place]."""
+        return _bells(delta, *(table[:, head, None] for table in self.kernels().values()))[0]
 
     def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
         """Return, for each kernel whose centre is in sight, its top and a point on its flank."""
@@ -118,7 +116,7 @@ class Tisa(Encoding):
         kernels = range(self.kernels()["amplitude"].shape[0])
         return (
             *(Knob(f"amplitude {s}", -math.inf, math.inf, (-3.0, 3.0), linear=True) for s in kernels),
-            *(Knob(f"sharpness {s}", 1e-6, 10.0, (1e-3, 1.0), log=True) for s in kernels),
+            *(Knob(f"sharpness {s}", 1e-12, 10.0, (1e-3, 1.0), log=True) for s in kernels),
             *(Knob(f"centre {s}", -1e6, 1e6, (-12.0, 12.0)) for s in kernels),
         )
 
@@ -134,16 +132,21 @@ class Tisa(Encoding):
             tables[name][:, head] = torch.from_numpy(column.copy())
         return replace(self, **tables)
 
-    def slopes_of_knobs(self, head: int, n: int) -> np.ndarray:
-        """Return each kernel at height 1, float64 [kernel, 2n−1]."""
+    def slopes_of_knobs(self, head: int, delta: Tensor) -> np.ndarray:
+        """Return each kernel at height 1, float64 [kernel, place]."""
         _, sharp, centre = self.knob_values(head).reshape(3, -1, 1)  # [kernel, 1] each
-        return np.exp(-sharp * (np.arange(1 - n, n) - centre) ** 2)
+        return np.exp(-sharp * (delta.numpy() - centre) ** 2)
 
-    def suggestions(self, head: int, target: np.ndarray) -> list[np.ndarray]:
+    def slopes_of_bent_knobs(self, head: int, delta: Tensor) -> np.ndarray:
+        """Return what sharpnesses and centres do, float64 [2 · kernel, place]."""
+        height, sharp, centre = self.knob_values(head).reshape(3, -1, 1)  # [kernel, 1] each
+        away = delta.numpy() - centre  # [kernel, place]
+        bells = height * np.exp(-sharp * away**2)  # [kernel, place]
+        return np.concatenate((-(away**2) * bells, 2 * sharp * away * bells))
+
+    def suggestions(self, head: int, delta: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
         """Return the kernels that a greedy search finds: the one that explains most, then the next beside it."""
-        wanted = np.isfinite(target)
-        n = (len(target) + 1) // 2
-        delta, rest = (np.arange(1 - n, n)[wanted], target[wanted])  # [offset] each
+        n, rest = int(np.abs(delta).max()) + 1, target
         centres = delta[np.linspace(0, len(delta) - 1, min(len(delta), 192)).round().astype(int)]  # [centre]
         sharpnesses = np.geomspace(
             0.5 / max(n, 2) ** 2, 2.0, 24
@@ -183,6 +186,10 @@ class Tisa(Encoding):
         moved = replace(self, **{**tables, "centre": -tables["centre"] - 1})
         return (Variant("i − j − 1", "The authors' Toeplitz builder: mirrored, and one place off.", moved),)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that far keys get no bias."""
+        return "The kernels have died away: the curve is flat at 0 far from them, so far keys only share the content."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the sum of kernels."""
         tables = "\n".join(
@@ -196,6 +203,14 @@ def curve(offset):
     bells = torch.exp(-SHARPNESS[..., None].abs() * away**2)  # [kernel, head, count]
     return (AMPLITUDE[..., None] * bells).sum(0)  # [head, count]
 """
+
+
+def _bells(delta: Tensor, amplitude: Tensor, sharpness: Tensor, centre: Tensor) -> Tensor:
+    """Return sums of kernels at δ int64 [place], float64 [head, place], for tables [kernel, head]."""
+    total = torch.zeros(amplitude.shape[1], len(delta), dtype=torch.float64)  # [head, place]
+    for height, sharp, middle in zip(amplitude, sharpness, centre, strict=True):  # [head] each
+        total += height[:, None] * (-sharp.abs()[:, None] * (delta - middle[:, None]) ** 2).exp()
+    return total
 
 
 def illustration(heads: int) -> dict[str, np.ndarray]:

@@ -24,7 +24,6 @@ from relpos_viewer.core.encodings.base import (
 from relpos_viewer.core.encodings.relative import drawn, query_products, waves
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
-from relpos_viewer.core.offsets import offsets
 
 SEED = 17
 
@@ -141,14 +140,18 @@ class TransformerXL(Encoding):
         terms = family._terms(inputs, scale, rows or (0, inputs.n_query), cols or (0, inputs.n_key))
         return sum(terms.values(), start=torch.zeros(()))
 
-    def fit_curve(self, n: int, head: int) -> Tensor | None:
-        """Return v·W_r R_D / √d over δ, float64 [2n−1]; None where no table says the width of a head."""
+    def fit_at(self, delta: Tensor, head: int) -> Tensor | None:
+        """Return v·W_r R_D / √d at δ, float64 [place]; None where no table says the width of a head."""
+        slopes = self.slopes_of_knobs(head, delta)  # [d, place]
+        return None if slopes is None else torch.from_numpy(self.knob_values(head) @ slopes)
+
+    def slopes_of_knobs(self, head: int, delta: Tensor) -> np.ndarray | None:
+        """Return W_r R_D / √d, float64 [d, place]; None where no table says the width of a head."""
         head_dim = self._head_dim()
         if head_dim is None:
             return None
-        _, v = self.biases(head_dim)  # [head, d]
-        vectors = self.vectors(offsets(n), head_dim)[head].double()  # [2n−1, d]
-        return vectors @ v[head].double() / math.sqrt(head_dim)
+        vectors = self.for_one_head(head).vectors(delta, head_dim)[0].double()  # [place, d]
+        return vectors.T.numpy() / math.sqrt(head_dim)
 
     def _head_dim(self) -> int | None:
         return next((table.shape[-1] for table in (self.v, self.w_r, self.u) if table is not None), None)
@@ -186,6 +189,12 @@ class TransformerXL(Encoding):
         turned = torch.cat((-w_r[:, :sines], w_r[:, sines:]), 1)  # [head, D, d]
         help = "R at key − query: past and future swapped, as when the positions are not counted down."
         return (Variant("key − query", help, replace(self, w_r=turned)), _interleaved(replace(self, w_r=w_r)))
+
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return what the sinusoids do."""
+        if self.clamp:
+            return f"Distances from {self.clamp:,} on are clamped: all farther keys share one vector."
+        return "The sinusoids go on to any distance; their projection has only learned those up to the trained length."
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the terms, with the vectors of n_key positions written down."""
