@@ -134,6 +134,13 @@ class Absolute(Encoding):
             return None
         return POSITIONS if self.table is None else self.table.shape[0]
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return whether there are positions so far."""
+        known = self.trained_length()
+        if known is not None:
+            return f"The learned table ends at {known:,} positions: a longer sequence has no vectors, and is refused."
+        return "The sinusoids go on to any position; what reads them has only learned those up to the trained length."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the three terms, for positions that are added to queries and keys themselves."""
         head_dim = self.written_width(head_dim)

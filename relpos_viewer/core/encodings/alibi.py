@@ -133,6 +133,11 @@ class Alibi(Encoding):
             found.append(Variant(f"{rule} slopes", help, replace(self, rule=rule)))
         return tuple(found)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return how far the line goes on."""
+        ratio = (n - 1) / max(n_trained - 1, 1)
+        return f"The line goes on: the farthest key pays {ratio:.3g} times the largest penalty of training."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the lines."""
         distance = "offset" if self.form == "causal" else "-offset.abs()"

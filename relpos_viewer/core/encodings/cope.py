@@ -95,6 +95,13 @@ class CoPE(Encoding):
         """Return the number of positions."""
         return self.positions
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that counts saturate."""
+        return (
+            f"Counts saturate at {self.positions - 1}: keys with more open gates between them and the query all share "
+            "the last position, wherever they stand."
+        )
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the counting of gates."""
         head_dim = self.written_width(head_dim)

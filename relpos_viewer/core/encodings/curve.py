@@ -87,6 +87,17 @@ class Curve(Encoding):
         """Return the n that the table was drawn for."""
         return self.reach or None
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return the rule past the ends of the table."""
+        if self.table is None:
+            return "The curve is flat at 0 for every offset, however far."
+        rules = {
+            "hold": "holds its last value",
+            "extend": "goes on with its last slope",
+            "zero": "is 0",
+        }
+        return f"The curve was drawn to |δ| = {self.reach - 1}; beyond that it {rules[self.rule]}."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return a look-up in the curve over n_key positions; past its ends the first and the last value hold."""
         return f"""{constant("TABLE", self.curve(n_key), f"[head, offset], δ = {1 - n_key} … {n_key - 1}")}

@@ -190,6 +190,11 @@ class Deberta(Encoding):
         both = replace(self, k_r=turned("k_r"), q_r=turned("q_r"))
         return (*found, Variant("key − query", help, both))
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return what the last place holds."""
+        last = self.max_distance if self.num_buckets else self.span
+        return f"The last place of the tables holds every offset from |δ| = {last:,} on: all farther keys share it."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the vectors of n_key positions."""
         head_dim = self.written_width(head_dim)

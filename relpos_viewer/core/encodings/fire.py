@@ -244,7 +244,7 @@ class Fire(Encoding):
         """Return how the curve is stretched."""
         threshold = int(self.threshold)
         if n - 1 <= threshold:
-            return f"No query stands past the threshold {threshold:,}: the curve is read farther, and not yet stretched."
+            return f"No query stands past the threshold {threshold:,}: the curve is read farther, not yet stretched."
         return (
             f"Queries past position {threshold:,} see the curve stretched over all their keys: the network is never "
             "asked for more than the value 1, whatever the length."

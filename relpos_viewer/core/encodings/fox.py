@@ -146,6 +146,10 @@ class FoX(Encoding):
     def _fading_code(self) -> str:
         return "torch.nn.functional.logsigmoid(f)"
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that the sums go on."""
+        return "The sums over the tokens between go on: a far key fades further with each, by what they say."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the sums of fading."""
         if self.gates is not None:

@@ -77,6 +77,10 @@ class KerpleLog(NumberedEncoding):
             a = math.expm1(min(max(-value, 0.0) / p, 300.0)) / distance
         return self.with_knobs(head, np.array([p, a]))
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that the curve keeps falling."""
+        return "The curve keeps falling like the logarithm of distance: farther keys pay more, but hardly."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the formula."""
         numbers = self.number_of_each()

@@ -67,6 +67,10 @@ class KerplePower(NumberedEncoding):
             p = math.log(max(-value, 1e-12) / a) / math.log(abs(handle.offset))
         return self.with_knobs(head, np.array([a, p]))
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that the curve keeps falling."""
+        return "The curve keeps falling like a power of distance: farther keys pay more than any that training saw."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the formula."""
         numbers = self.number_of_each()

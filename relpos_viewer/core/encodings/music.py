@@ -94,6 +94,13 @@ class Music(Encoding):
         help = "Row 0 taken for δ = 0: near and far change places."
         return (Variant("first row first", help, replace(self, table=table.flip(1))),)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return where the table ends."""
+        if self.table is None:
+            return "The stand-in for a table goes on; a learned table has no vector for farther offsets."
+        length = self.table.shape[1]
+        return f"The table ends at {length:,} positions: a longer sequence has no vectors, and is refused."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the vectors of n_key distances."""
         head_dim = self.written_width(head_dim)

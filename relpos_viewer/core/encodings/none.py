@@ -24,6 +24,10 @@ class NoEncoding(Encoding):
         """Return zeros [head, 2n−1]."""
         return torch.zeros(self.heads or 1, 2 * n - 1, dtype=dtype)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that nothing can go wrong."""
+        return "There is no positional term to leave its range; every row only has more keys to share its weight among."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return zeros."""
         return f"""def curve(offset):

@@ -234,6 +234,37 @@ class Rope(Encoding):
         """Return the length before the scaling."""
         return None if self.scaling_rule == "none" else self.original
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return how many pairs turned in training, and how many see angles that they never saw."""
+        if head_dim is None or not self.rotary_dim(head_dim):
+            return "No pair of dimensions turns, so no angle is new."
+        trained = _plain(self.base, self.rotary_dim(head_dim))  # [pair]
+        turned = int((n_trained * trained >= 2 * math.pi).sum())
+        new = int(self.new_angles(n_trained, n, head_dim).sum())
+        pairs, slow = len(trained), len(trained) - turned
+        words = f"{turned} of {pairs} pairs turned at least once in training; of the other {slow}, "
+        seen = f"{new} slow ones see angles they never saw" if new else "none sees an angle it never saw"
+        rules = {
+            "none": "",
+            "linear": f", as every position is divided by {self.factor:g}",
+            "ntk": f", with the base raised for {self.factor:g} times the length",
+            "dynamic": ", with the base raised by the length itself",
+            "yarn": f", as slow pairs are slowed down by {self.factor:g} and fast ones left alone",
+            "llama3": f", as slow pairs are slowed down by {self.factor:g} and fast ones left alone",
+        }
+        return f"{words}{seen}{rules[self.scaling_rule]}."
+
+    def new_angles(self, n_trained: int, n: int, head_dim: int) -> Tensor:
+        """Return which pairs are turned by angles that no sequence of n_trained turned them by, bool [pair].
+
+        Training is taken to know the plain frequencies; a pair that turned once there has seen every angle.
+        """
+        whole = 2 * math.pi
+        seen = n_trained * _plain(self.base, self.rotary_dim(head_dim))  # [pair], the largest angle of training
+        now = n * self.frequencies(head_dim, n)  # [pair]
+        # Dividing by the factor and multiplying by the length need not meet to the last bit.
+        return (seen < whole) & (now > seen * (1 + 1e-9))
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the rotation, for sequences of n_key."""
         head_dim = self.written_width(head_dim)

@@ -128,6 +128,10 @@ class Shaw(Encoding):
         help = "A table of query − key read as key − query: past and future change places."
         return (Variant("query − key", help, replace(self, table=table.flip(0))),)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return that far keys share a vector."""
+        return f"Offsets are clipped at ±{self.clip}: all farther keys share that vector."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the products with the table."""
         head_dim = self.written_width(head_dim)

@@ -161,6 +161,13 @@ class Swin(PlaneEncoding):
         help = "The table read by key − query: left and right, up and down change places."
         return (Variant("key − query", help, replace(self, table=turned)),)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return where the table ends."""
+        known = self.trained_length()
+        if known is None:
+            return "The illustration grows with the window; a learned table has no rows for a larger one."
+        return f"The table is for a window of {known:,} tokens: a longer sequence has no rows in it, and is refused."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the look-up in the plane."""
         height = self.height(n_key)

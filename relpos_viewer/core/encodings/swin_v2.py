@@ -186,6 +186,15 @@ class SwinV2(PlaneEncoding):
             found.append(Variant("dot products", help, replace(self, cosine=False)))
         return tuple(found)
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return what the network is asked."""
+        if self.table is not None:
+            return "The table is for one window: a longer sequence has no rows in it, and is refused."
+        return (
+            "The network is asked for log-offsets past those of training: they grow slowly, and its answer stays "
+            "within 0 … 16."
+        )
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the look-up in the plane, and the cosines."""
         whole = self._swin(n_key).python(n_key, head_dim)

@@ -137,6 +137,14 @@ class XPos(Encoding):
             Variant("without decay", "The decay forgotten: read as plain RoPE.", self.rope),
         )
 
+    def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
+        """Return what the rotation does, and that pairs decay."""
+        if head_dim is None:
+            return "The rotation goes on, and every pair decays further with distance."
+        slowest = float(self.decays(head_dim)[-1]) ** ((n - 1) / self.scale_base)
+        rotation = self.rope.beyond_words(n_trained, n, head_dim).rstrip(".")
+        return f"{rotation}; even the slowest has decayed to {slowest:.2g} of itself at the farthest key."
+
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the rotation and its decay."""
         head_dim = self.written_width(head_dim)
