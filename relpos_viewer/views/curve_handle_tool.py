@@ -17,6 +17,7 @@ from relpos_viewer.views.curve_handles import (
     Native,
     handle_hint,
     handle_label,
+    in_sight,
     nearest,
     place,
     step_name,
@@ -73,8 +74,10 @@ class HandleTool:
     def shown(self) -> tuple[Handle, ...]:
         """The handles to be drawn."""
         native = self.native
-        fits = native is not None and self._editor.curves is not None and native.n == self._editor.curves.n
-        return native.handles(self._head) if self.active and fits else ()
+        curves = self._editor.curves
+        if not self.active or native is None or curves is None or native.n != curves.n:
+            return ()
+        return tuple(in_sight(handle, curves.visible) for handle in native.handles(self._head))
 
     def at_hand(self, *, pointed: bool) -> Handle | None:
         """Return the handle in hand or hovered; where nothing is `pointed` at, the one that keys chose."""
@@ -121,7 +124,7 @@ class HandleTool:
             self._describe()
             return
         after, self.drag = drag.native(), None
-        self._commit(after, drag.handle, "")
+        self._commit(drag.start, after, drag.handle, "")
 
     def cancel(self) -> None:
         """Give back what the drag in hand found."""
@@ -192,12 +195,12 @@ class HandleTool:
 
     def put(self, handle: Handle, offset: float, value: float, merge_key: str = "") -> None:
         """Move a handle to (offset, value) as one step, or as part of one with the same key a moment ago."""
-        self._commit(self._native.moved(handle, self._heads, self._head, offset, value), handle, merge_key)
+        after = self._native.moved(handle, self._heads, self._head, offset, value)
+        self._commit(self._native, after, handle, merge_key)
 
-    def _commit(self, after: Native, handle: Handle, merge_key: str) -> None:
-        before, heads = self._native, self._heads
+    def _commit(self, before: Native, after: Native, handle: Handle, merge_key: str) -> None:
         self._native, self._chosen = after, handle.name
-        name = step_name(before, after, handle, heads)
+        name = step_name(before, after, handle, self._heads)
         self._editor.encoding_committed.emit(after.encoding, name, merge_key or None)
         self._editor.grow_values()
         self._describe()

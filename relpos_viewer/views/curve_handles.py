@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+import numpy as np
 
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.encodings.base import Handle
@@ -94,6 +96,22 @@ def place(handle: Handle, plot: PlotMap) -> tuple[float, float]:
     """Return the pixel of a handle: one above or below the plot stands at its edge, where it can be taken."""
     y = min(max(float(plot.y(handle.value)), plot.top), plot.top + plot.height)
     return float(plot.x(handle.offset)), y
+
+
+def in_sight(handle: Handle, visible: np.ndarray) -> Handle:
+    """Return the handle where its own offsets can be seen: in the middle of those, when only some of them are.
+
+    Args:
+        handle: one that goes up and down alone is moved so; its offset is no parameter.
+        visible: bool [2n−1], offsets with a visible cell.
+    """
+    if handle.moves != "value" or handle.span is None:
+        return handle
+    middle = len(visible) // 2
+    seen = np.flatnonzero(visible[handle.span[0] + middle : handle.span[1] + middle + 1])
+    if not len(seen) or len(seen) > handle.span[1] - handle.span[0]:
+        return handle
+    return replace(handle, offset=handle.span[0] + float(seen[0] + seen[-1]) / 2)
 
 
 class HandleDrag:
