@@ -40,8 +40,10 @@ STEEP = 0.1
 # So many blocks may turn out to lie too deep below their levels before levels are measured; and as many again before
 # the pass is given up.
 MISSES = 2
-# Patterns of hidden cells that are kept: under a causal mask, all blocks at the diagonal share a few.
-PATTERNS = 8
+# Patterns of hidden cells that are kept, of some 16 kB each: blocks at a causal mask's diagonal often share a few.
+PATTERNS = 64
+# Runs of pixel columns whose views a worker keeps.
+PARTS = 256
 
 
 class _Keys:
@@ -144,6 +146,8 @@ class _Desk:
         """Return the views for the bins `first` … `stop` of one chunk."""
         found = self._parts.get((first, stop))
         if found is None:
+            if len(self._parts) >= PARTS:
+                self._parts = {}
             found = self._parts[first, stop] = self._made(first, stop)
         return found
 
@@ -178,80 +182,79 @@ class _Desk:
 
 
 class LevelSums:
-    """One pass over the rows of a head whose scores are a product and a curve; any thread may ask for rows."""
+    """Passes over the rows of a head whose scores are a product and a curve, one pass at a time.
+
+    What does not change with the curve is kept from one pass to the next.
+    """
 
     def __init__(
-        self,
-        terms: HeadTerms,
-        visibility: Visibility,
-        edges: np.ndarray,
-        crew: Crew,
-        line: Tensor,
-        bounds: tuple[np.ndarray, np.ndarray],
-        extents: bool,
-        contents: bool,
+        self, terms: HeadTerms, visibility: Visibility, edges: np.ndarray, crew: Crew, extents: bool
     ) -> None:
-        """Prepare what all rows share; see `of`. `bounds` are [query] and [key]: no content exceeds their product."""
+        """Prepare what all passes share; see `of`."""
         assert terms.products is not None
         self._terms, self._visibility, self._edges, self._crew = terms, visibility, edges, crew
-        self._q, k, _ = terms.products
-        self._extents, self._contents, self._turned = extents, contents, terms.turned is not None
+        self._q, k, self._line_alone = terms.products
+        self._extents, self._turned = extents, terms.turned is not None
         bins = len(edges) - 1
         self._step = max(KEYS * bins // terms.n_key, 1)
         self._at = _Keys(edges, self._step)
         self._keys = self._at.of(k)  # [place, d]
-        self._others = self._keys  # those of the content, [place, d]
-        if self._turned and contents:
-            assert terms.k is not None
-            self._others = self._at.of(terms.k)
-        height = min(HEIGHT, terms.n_query)
-        window = height + self._at.width - 1  # most offsets of a bin
-        known = np.pad(line.double().cpu().numpy(), (0, window), mode="edge")
-        self._most, self._least = (_sliding(known, window, way) for way in (np.maximum, np.minimum))
-        self._line = torch.cat((line, line.new_zeros(terms.n_key + self._at.width + height)))
-        self._query_bound = bounds[0]
-        self._chunk_bound = np.maximum.reduceat(bounds[1], edges[np.arange(0, bins, self._step)])  # [chunk]
-        most = float(bounds[0].max() * bounds[1].max())
-        self._steep, self._misses = STEEP * most, 0 if most <= LOOSE else MISSES
+        # A little more than the lengths, as products are rounded: no content or score exceeds what they make.
+        lengths = (torch.linalg.vector_norm(each, dim=1).double().cpu().numpy() for each in (self._q, k))
+        of_queries, of_keys = (length * (1 + 1e-5) for length in lengths)
+        self._query_bound = of_queries[::-1]  # [query]
+        self._chunk_bound = np.maximum.reduceat(of_keys, edges[np.arange(0, bins, self._step)])  # [chunk]
+        self._bound = float(of_queries.max() * of_keys.max())
+        self._misses = 0 if self._bound <= LOOSE else MISSES
         self._own = threading.local()
+        self._chunks_of: dict[Span, list[tuple[int, int, bool]]] = {}
         self._patterns: dict[bytes, Tensor] = {}
         # Where the ends of the content are to be found from those of the scores, [row block, bin].
         self._open = np.zeros((math.ceil(terms.n_query / HEIGHT), bins), bool)
 
     @classmethod
     def of(
-        cls,
-        terms: HeadTerms,
-        visibility: Visibility,
-        edges: np.ndarray,
-        crew: Crew,
-        curve: Tensor | None,
-        extents: bool,
-        contents: bool,
+        cls, terms: HeadTerms, visibility: Visibility, edges: np.ndarray, crew: Crew, extents: bool
     ) -> LevelSums | None:
-        """Return a pass over content + own term + `curve` [2·key−1]; None where these are not a product and a curve.
+        """Return passes over content + own term + edit; None where these are not a product and a curve.
 
         Args:
             terms: where scores come from.
             visibility: which cells count.
             edges: int64 [bin + 1] of the pixel columns, from 0 to n_key.
             crew: has the memory.
-            curve: the edit, or None.
             extents: whether the smallest and largest scores are looked for.
-            contents: whether those of the content are, too; not without extents.
         """
         if terms.products is None or not visibility.by_runs:
             return None
-        q, k, own = terms.products
-        line = q.new_zeros(2 * terms.n_key - 1) if own is None else own  # [offset]
+        made = cls(terms, visibility, edges, crew, extents)
+        return made if math.isfinite(made._bound) else None
+
+    def begin(self, curve: Tensor | None, contents: bool) -> bool:
+        """Start a pass.
+
+        Args:
+            curve: the edit [2·key−1], or None.
+            contents: whether the smallest and largest content are looked for; not without extents.
+
+        Returns:
+            False where the line is such that rows are not to be summed here.
+        """
+        terms, own = self._terms, self._line_alone
+        line = self._q.new_zeros(2 * terms.n_key - 1) if own is None else own  # [offset]
         line = line if curve is None else line + curve
-        # Last query first; a little more than the lengths, as products are rounded.
-        lengths = (torch.linalg.vector_norm(each, dim=1).double().cpu().numpy() for each in (q, k))
-        of_queries, of_keys = (length * (1 + 1e-5) for length in lengths)
-        bounds = of_queries[::-1], of_keys
-        if not np.isfinite(bounds[0].max() * bounds[1].max()) or not bool((line < math.inf).all()):
-            return None
-        return cls(terms, visibility, edges, crew, line, bounds, extents, contents)
+        height = min(HEIGHT, terms.n_query)
+        window = height + self._at.width - 1  # most offsets of a bin
+        known = np.pad(line.double().cpu().numpy(), (0, window), mode="edge")
+        if not (known < math.inf).all():
+            return False
+        self._most, self._least = (_sliding(known, window, way) for way in (np.maximum, np.minimum))
+        self._line = torch.cat((line, line.new_zeros(terms.n_key + self._at.width + height)))
+        self._contents = contents
+        if contents and self._turned:
+            assert terms.k is not None
+            self._content_keys = self._at.of(terms.k)  # [place, d]
+        return True
 
     def rows(self, stats: RowStatistics, rows: Span, content: list[float]) -> bool:
         """Sum a block of at most `HEIGHT` rows; the content that was looked at is brought into `content`.
@@ -259,7 +262,9 @@ class LevelSums:
         Returns:
             False, with `stats` as it was, where rows lie so far below their levels that this is not exact.
         """
-        chunks = self._chunks(rows)
+        chunks = self._chunks_of.get(rows)
+        if chunks is None:
+            chunks = self._chunks_of[rows] = self._chunks(rows)
         if not chunks or self._misses > 2 * MISSES:
             return False
         done = self._summed(stats, rows, chunks, content)
@@ -284,7 +289,7 @@ class LevelSums:
         shallow = lowest - bound - levels > LEAST  # no exponential leaves the numbers that are quick
         with np.errstate(invalid="ignore"):
             looks = self._contents & (
-                loose | self._turned | ~(np.maximum.reduceat(most - least, begins) <= self._steep)
+                loose | self._turned | ~(np.maximum.reduceat(most - least, begins) <= STEEP * self._bound)
             )  # [chunk], whether the content's ends are looked for
         of_bin = np.repeat(levels, np.diff(np.append(begins, x1 - x0)))  # [bin]
         desk.lay(self._line, base, (x0, x1), of_bin)
@@ -296,7 +301,9 @@ class LevelSums:
             hidden = self._pattern(rows, part) if edge else None  # [place, rows turned round]
             if looks[place] and self._turned:
                 assert terms.q is not None
-                torch.mm(self._others[slice(*part.places)], self._turned_round(terms.q, rows), out=block)
+                torch.mm(
+                    self._content_keys[slice(*part.places)], self._turned_round(terms.q, rows), out=block
+                )
                 widen(content, block, hidden)
             torch.mm(part.keys, q, out=block)
             if looks[place] and not self._turned:
@@ -366,7 +373,7 @@ class LevelSums:
         base = terms.n_key - 1 - (stop - 1 + terms.start)
         place = base[:, None] + edges[:-1]  # [row block, bin]
         # What rounding may have done to scores and lines.
-        size = float(np.abs(self._line.cpu().numpy()).max(initial=0)) + self._steep / STEEP
+        size = float(np.abs(self._line.cpu().numpy()).max(initial=0)) + self._bound
         slack = 16 * torch.finfo(terms.dtype).eps * size
         with np.errstate(invalid="ignore"):
             high = stats.high.cpu().numpy() - self._least[place] + slack
@@ -443,8 +450,9 @@ class LevelSums:
             keys = (place - c)[:, None]  # [place, 1]
             hidden = (keys < ends[0]) | (keys >= ends[1])  # [place, rows turned round]
             found = torch.from_numpy(hidden).to(self._terms.device)
-            if len(self._patterns) < PATTERNS:
-                self._patterns[name] = found
+            if len(self._patterns) >= PATTERNS:
+                self._patterns = {}
+            self._patterns[name] = found
         return found
 
 

@@ -10,6 +10,7 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -112,6 +113,12 @@ class Scan:
     crew: Crew
     extents: bool
 
+    @cached_property
+    def _levels(self) -> LevelSums | None:
+        if self.write != self.terms.base:
+            return None
+        return LevelSums.of(self.terms, self.visibility, self.edges, self.crew, self.extents)
+
     def everything(
         self,
         stats: RowStatistics,
@@ -125,14 +132,11 @@ class Scan:
             Whatever `cancel` raises; `stats` is then not to be used.
         """
         lock = threading.Lock()
-        # Most of what is summed is content, own term and edit together.
-        lean, contents = None, False
-        if self.write == self.terms.base:
-            # Those of the content do not change, and may be known from an earlier pass.
-            contents = self.extents and not stats.content[0] <= stats.content[1]
-            lean = LevelSums.of(
-                self.terms, self.visibility, self.edges, self.crew, curve, self.extents, contents
-            )
+        # The content's ends do not change, and may be known from an earlier pass.
+        contents = self.extents and not stats.content[0] <= stats.content[1]
+        lean = self._levels
+        if lean is not None and not lean.begin(curve, contents):
+            lean = None
 
         def job(rows: Span) -> None:
             content = [math.inf, -math.inf]
