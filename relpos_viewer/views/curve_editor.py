@@ -229,6 +229,10 @@ class CurveEditor(QFrame):
         """Show one query's own term beside the mean of all, where they differ; None for no query."""
         self.plot.item.set_query(line)
 
+    def set_overlay(self, values: np.ndarray | None, name: str = "") -> None:
+        """Lay another curve over the shown one, float [2n−1], dashed and with its name; None for none."""
+        self.plot.item.set_overlay(values, name)
+
     @property
     def curves(self) -> CurveSet | None:
         """The curves of the newest frame, None before the first."""

@@ -130,6 +130,7 @@ class CurveItem(pg.GraphicsObject):
         self._map: PlotMap | None = None
         self._shown: Shown | None = None
         self.query: QueryLine | None = None
+        self._overlay: tuple[np.ndarray, str] | None = None
         self.marks = Marks()
         self._theme = LIGHT
         self._thinning: Thinning | None = None
@@ -157,6 +158,11 @@ class CurveItem(pg.GraphicsObject):
         if line is not self.query:
             self.query = line
             self.update()
+
+    def set_overlay(self, values: np.ndarray | None, name: str = "") -> None:
+        """Draw another curve over this one, float [2n−1], with its name; None for none."""
+        self._overlay = None if values is None else (values, name)
+        self.update()
 
     def set_marks(self, marks: Marks) -> None:
         """Take a new place of the hand."""
@@ -209,6 +215,7 @@ class CurveItem(pg.GraphicsObject):
         self._paint_curve(painter)
         if self.marks.native:
             self._paint_handles(painter)
+        self._paint_overlay(painter)
         self._paint_focus(painter)
 
     # The ground: everything that stays while the hand moves.
@@ -463,6 +470,27 @@ class CurveItem(pg.GraphicsObject):
             for k in np.flatnonzero(room & chosen & visible & np.isfinite(y)):
                 painter.drawEllipse(QPointF(thin.x[k], y[k]), 3.1, 3.1)
         painter.setBrush(Qt.BrushStyle.NoBrush)
+
+    def _paint_overlay(self, painter: QPainter) -> None:
+        """The curve that was laid over this one, dashed, and what it is called."""
+        if self._overlay is None or len(self._overlay[0]) != len(self._shown.total):
+            return
+        values, name = self._overlay
+        pen = QPen(QColor(self._theme.text), 1.8)
+        pen.setDashPattern([5.0, 3.0])
+        stroke(painter, self._map, self._thinning.x, self._thinning.line(values), pen)
+        metrics, m = QFontMetricsF(painter.font()), self._map
+        height, dash = metrics.height() + 6, 26.0
+        # Under the note that content-dependent curves have along the top.
+        top = m.top + (EDGE if self._shown.curves.exact else 24.0)
+        rect = QRectF(m.left + EDGE, top, metrics.horizontalAdvance(name) + dash + 18, height)
+        ground = QColor(self._theme.card)
+        ground.setAlphaF(0.9)
+        painter.fillRect(rect, ground)
+        middle = rect.center().y()
+        painter.setPen(pen)
+        painter.drawLine(QPointF(rect.left() + 6, middle), QPointF(rect.left() + 6 + dash, middle))
+        painter.drawText(rect.adjusted(dash + 12, 0, 0, 0), int(Qt.AlignmentFlag.AlignVCenter), name)
 
     def _paint_handles(self, painter: QPainter) -> None:
         """The family's own curve, dashed, and a diamond for each of its handles; what the one at hand moves, shaded."""

@@ -307,3 +307,21 @@ def test_the_note_says_how_many_queries_were_asked():
     assert spread_note(curve_set(exact=False)) == "mean, 10–90 % spread; your edit acts as an added bias"
     sampled = curve_set(exact=False, sampled=64)
     assert spread_note(sampled) == "mean, 10–90 % spread of 64 queries; your edit acts as an added bias"
+
+
+def test_another_curve_laid_over_is_drawn_dashed_with_its_name_and_taken_away_again(editor):
+    editor.set_frame_curves(curve_set(family(h0=1.0), head=0), True)
+    before = shot(editor)
+    editor.set_overlay(np.full(2 * N - 1, -1.0), "ALiBi")
+    over = shot(editor)
+    changed = np.abs(over.astype(int) - before).max(axis=-1) > 40  # [row, column]
+    left, y = at(editor, 1 - N, -1.0)
+    line = changed[y - 1 : y + 2, left + 4 : at(editor, N - 1, 0)[0] - 4].any(axis=0)  # [column]
+    assert 0.3 < line.mean() < 0.8  # dashes and gaps
+    corner = editor.plot.plot_rect()
+    top, side = round(corner.top()), round(corner.left())
+    assert changed[top + 4 : top + 26, side + 40 : side + 80].any()  # its name
+    editor.set_overlay(np.full(3, -1.0), "of another length")
+    assert np.array_equal(shot(editor), before)
+    editor.set_overlay(None)
+    assert np.array_equal(shot(editor), before)
