@@ -15,7 +15,7 @@ from relpos_viewer.core.brush import Reach, profile
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.formula import evaluate
 from relpos_viewer.core.numbers import parse_number
-from relpos_viewer.core.reshape import KERNEL, flattened
+from relpos_viewer.core.reshape import KERNEL, flattened, turned
 
 Shape = tuple[int, int]
 
@@ -115,6 +115,7 @@ def turned_round(values: np.ndarray) -> np.ndarray:
 OPERATIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "Flatten": flattened,
     "Smooth": smoothed,
+    "Turn": turned,
     "Mirror left–right": mirrored_sideways,
     "Mirror up–down": mirrored_upright,
     "Reverse": turned_round,

@@ -58,6 +58,13 @@ class PlaneSet:
         return (place >= 0) & (place < len(visible)) & visible[place.clip(0, len(visible) - 1)]
 
 
+def plane_formula(encoding: Encoding) -> str:
+    """Return what the term of a two-dimensional family is, in a few words; "" for any other."""
+    if not isinstance(encoding, PlaneEncoding):
+        return ""
+    return "b(dy, dx), cosines for q·k" if getattr(encoding, "cosine", False) else "b(dy, dx)"
+
+
 def plane_set(inputs: AttentionInputs, encoding: Encoding) -> PlaneSet | None:
     """Return the planes of a two-dimensional family, None for any other. Any thread.
 

@@ -13,7 +13,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import PlainField
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.masks import Mask
-from relpos_viewer.core.planes import PlaneSet, plane_set
+from relpos_viewer.core.planes import PlaneSet, plane_formula, plane_set
 from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.export.cells import Cells, cells_of, long_curves
 
@@ -94,7 +94,7 @@ def picture(
         curves=curves,
         head=head,
         encoding=encoding.title,
-        formula="b(j − i)" if encoding.toeplitz else "from q, k and position",
+        formula=plane_formula(encoding) or ("b(j − i)" if encoding.toeplitz else "from q, k and position"),
         scale=_scale_words(inputs, scale),
         mask=_mask_words(inputs, mask),
         plane=plane_set(inputs, encoding),

@@ -147,10 +147,10 @@ class EquationRow(QWidget):
         for view in self.views.values():
             view.set_pinned(pinned)
 
-    def set_offset(self, offset: int | None) -> None:
-        """Light the diagonal key − query = offset in all matrices."""
+    def set_offset(self, offset: int | None, queries: np.ndarray | None = None) -> None:
+        """Light the diagonal key − query = offset in all matrices, or only at some queries, bool [query]."""
         for view in self.views.values():
-            view.set_offset(offset)
+            view.set_offset(offset, queries)
 
     def set_labels_shown(self, shown: bool) -> None:
         """Write the tokens beside the matrices, or only their positions."""

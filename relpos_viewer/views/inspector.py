@@ -22,6 +22,7 @@ from relpos_viewer.core.tokens import ISOLATE, POP
 from relpos_viewer.views import names
 from relpos_viewer.views.elided_label import ElidedLabel
 from relpos_viewer.views.icons import icon
+from relpos_viewer.views.readout import offset_words
 from relpos_viewer.views.row_bars import RowBars
 from relpos_viewer.views.theme import LIGHT, Theme
 
@@ -45,6 +46,7 @@ class Inspector(QFrame):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._theme = LIGHT
         self._cell: CellValues | None = None
+        self._plane: tuple[int, int] | None = None
         self._row: LineValues | None = None
         self._labels: tuple[str, ...] = ()
         self._family = "position"
@@ -85,7 +87,11 @@ class Inspector(QFrame):
         self._family, self._buckets = family, buckets
 
     def set_cell(
-        self, cell: CellValues | None, labels: tuple[str, ...] = (), row: LineValues | None = None
+        self,
+        cell: CellValues | None,
+        labels: tuple[str, ...] = (),
+        row: LineValues | None = None,
+        plane: tuple[int, int] | None = None,
     ) -> None:
         """Show one cell's numbers and the bars of its row, or the hint.
 
@@ -95,7 +101,9 @@ class Inspector(QFrame):
             cell: its numbers; `cell.query` counts queries, which are the last rows of the sequence.
             labels: one a key (`Tokens.labels`).
             row: the numbers of the cell's row.
+            plane: key − query in rows and columns where tokens lie in a plane.
         """
+        self._plane = plane
         self._cell, self._labels, self._row = cell, labels, row
         self.bars.set_row(row, labels)
         self.bars.set_key(None if cell is None else cell.key)
@@ -122,7 +130,7 @@ class Inspector(QFrame):
         if cell is None:
             return ""
         query, key = self._names()
-        return f"query {self._position()} {query} → key {cell.key} {key}  δ = {short(cell.offset)}"
+        return f"query {self._position()} {query} → key {cell.key} {key}  {offset_words(cell.offset, self._plane)}"
 
     def copy_text(self) -> None:
         """Put `as_text` on the clipboard."""
@@ -209,7 +217,9 @@ class Inspector(QFrame):
             return
         query, key = (_cut(self._labels[at]) for at in (self._position(), cell.key))
         self._title.setText(f"“{query}” → “{key}”")
-        self._place.setText(f"query {self._position()} → key {cell.key}   δ = {short(cell.offset)}")
+        self._place.setText(
+            f"query {self._position()} → key {cell.key}   {offset_words(cell.offset, self._plane)}"
+        )
         self._content[1].setText(short(cell.content, signed=True))
         self._own[0].setText(self._own_name(cell.offset))
         self._own[1].setText(short(cell.positional, signed=True))

@@ -22,7 +22,15 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QMainWindow, QStyle, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QStyle,
+    QVBoxLayout,
+    QWidget,
+)
 
 from relpos_viewer.app.actions import make_actions
 from relpos_viewer.app.autosave import Autosave
@@ -34,6 +42,7 @@ from relpos_viewer.app.settings import Settings
 from relpos_viewer.app.undo import History
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES, Stage
+from relpos_viewer.core.planes import plane_formula
 from relpos_viewer.document.document import Document, TextSource, replace
 from relpos_viewer.document.session import Session
 from relpos_viewer.views import names
@@ -43,6 +52,7 @@ from relpos_viewer.views.head_strip import HeadStrip
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.inspector import Inspector
 from relpos_viewer.views.message_bar import MessageBar
+from relpos_viewer.views.plane_editor import PlaneEditor
 from relpos_viewer.views.sequence_panel import SequencePanel
 from relpos_viewer.views.status_bar import StatusBar
 from relpos_viewer.views.theme import DARK, LIGHT, Theme, application_palette, stylesheet
@@ -54,6 +64,7 @@ from relpos_viewer.views.window_edits import WindowEdits
 from relpos_viewer.views.window_files import WindowFiles
 from relpos_viewer.views.window_heads import WindowHeads
 from relpos_viewer.views.window_layout import WindowLayout
+from relpos_viewer.views.window_plane import WindowPlane
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
 INSPECTOR_ROOM = 1160
@@ -112,6 +123,7 @@ class MainWindow(QMainWindow):
         self.sequence = SequencePanel()
         self.equation = EquationRow()
         self.curve = CurveEditor()
+        self.plane = PlaneEditor(self.curve.tools)
         self.strip = HeadStrip()
         self.inspector = Inspector()
         self.status = StatusBar()
@@ -123,6 +135,7 @@ class MainWindow(QMainWindow):
         self.files = WindowFiles(self, path)
         self.commands = WindowCommands(self)
         self.heads = WindowHeads(self)
+        self.plane_edits = WindowPlane(self)
         self.menus = fill_menu_bar(self.menuBar(), self.actions_by_id)
         connect_actions(self.actions_by_id, self.commands.plain(), self.commands.choices())
         for action in self.actions_by_id.values():
@@ -146,7 +159,10 @@ class MainWindow(QMainWindow):
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
         row.addWidget(self.strip)
-        row.addWidget(self.curve, 1)
+        self.bias = QStackedWidget()
+        self.bias.addWidget(self.curve)
+        self.bias.addWidget(self.plane)
+        row.addWidget(self.bias, 1)
         self.strip.setVisible(False)  # until it is known how many heads there are
         self.arrangement = WindowLayout(self.equation, lower, self.inspector)
         central = QWidget()
@@ -164,7 +180,8 @@ class MainWindow(QMainWindow):
     def _place_action(self, action: QAction) -> None:
         """Give an action its keys: those of the curve work only while the curve has the focus."""
         narrow = action.shortcutContext() == Qt.ShortcutContext.WidgetWithChildrenShortcut
-        (self.curve if narrow else self).addAction(action)
+        for widget in (self.curve, self.plane.view) if narrow else (self,):
+            widget.addAction(action)
 
     def _connect(self) -> None:
         self.session.changed.connect(self._on_document)
@@ -339,6 +356,7 @@ class MainWindow(QMainWindow):
         self.equation.set_frame(frame, luts)
         future_masked = not frame.curves.visible[frame.curves.n :].any()
         self.curve.set_frame_curves(frame.curves, future_masked, frame.curves.beyond_rule)
+        self.plane_edits.show(frame)
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
@@ -428,6 +446,11 @@ class MainWindow(QMainWindow):
         self.setWindowModified(not self.history.clean)
         self.setWindowTitle(f"{self.files.title}[*] — {PROGRAM}")
 
+    @property
+    def bias_editor(self) -> CurveEditor | PlaneEditor:
+        """The editor of the family on show: its curve, or its plane."""
+        return self.bias.currentWidget()
+
     @Slot()
     def _show_actions(self) -> None:
         self.commands.show_states(self.actions_by_id)
@@ -460,6 +483,7 @@ class MainWindow(QMainWindow):
             self.sequence,
             self.equation,
             self.curve,
+            self.plane,
             self.strip,
             self.inspector,
         ):
@@ -560,7 +584,9 @@ def _formulas(frame: Frame) -> dict[Stage, str]:
         content = "q·k" if scale == 1 else f"{scale:g} · q·k"
     family = frame.encoding
     if frame.inputs.bias is None:
-        position = "b(j − i)" if frame.curves.exact else f"{family.name}, from q and k"
+        position = plane_formula(family) or (
+            "b(j − i)" if frame.curves.exact else f"{family.name}, from q and k"
+        )
     elif family.name == "none":
         position = "given bias"
     else:

@@ -83,9 +83,9 @@ class MatrixCanvas(pg.GraphicsView):
         """Keep the outline of a cell or row."""
         self._overlay.set_pinned(pinned)
 
-    def set_offset(self, offset: int | None) -> None:
-        """Light the diagonal key − query = offset."""
-        self._overlay.set_offset(offset)
+    def set_offset(self, offset: int | None, queries: np.ndarray | None = None) -> None:
+        """Light the diagonal key − query = offset, or only its cells at some queries, bool [query]."""
+        self._overlay.set_offset(offset, queries)
 
     def set_look(self, theme: Theme, marks: dict[int, Mark]) -> None:
         """Take the colours of `theme`, and how each mark is hatched."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
@@ -32,6 +33,7 @@ class MatrixOverlay(pg.GraphicsObject):
         self._cell: tuple[int, int] | None = None
         self._pinned: Cell | None = None
         self._offset: int | None = None
+        self._queries: np.ndarray | None = None
         self._theme = LIGHT
 
     def set_size(self, size: QRectF) -> None:
@@ -52,10 +54,10 @@ class MatrixOverlay(pg.GraphicsObject):
             self._pinned = pinned
             self.update()
 
-    def set_offset(self, offset: int | None) -> None:
-        """Light the diagonal key − query = offset."""
-        if offset != self._offset:
-            self._offset = offset
+    def set_offset(self, offset: int | None, queries: np.ndarray | None = None) -> None:
+        """Light the diagonal key − query = offset, or only its cells at some queries, bool [query]."""
+        if offset != self._offset or queries is not self._queries:
+            self._offset, self._queries = offset, queries
             self.update()
 
     def set_theme(self, theme: Theme) -> None:
@@ -97,6 +99,7 @@ class MatrixOverlay(pg.GraphicsObject):
             rects = [
                 self._rect(row, row + shift).adjusted(0.75, 0.75, -0.75, -0.75)
                 for row in range(max(first, 0), min(last, self._range.counts[0]))
+                if self._queries is None or self._queries[row]
             ]
             rects = [rect for rect in rects if rect.intersects(self._size)]
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -105,14 +108,25 @@ class MatrixOverlay(pg.GraphicsObject):
             painter.setPen(QPen(QColor(self._theme.accent), 1.25))
             painter.drawRects(rects)
             return
-        line = QLineF(self._rect(first, first + shift).center(), self._rect(last, last + shift).center())
+        if self._queries is None:
+            runs = [(first, last)]
+        else:
+            edges = np.flatnonzero(np.diff(np.concatenate([[0], self._queries, [0]])))  # [2 · run]
+            runs = [(int(start), int(stop) - 1) for start, stop in edges.reshape(-1, 2)]
+            runs = [(start, stop) for start, stop in runs if stop >= first and start <= last]
+        lines = []
+        for start, stop in runs:
+            (begin, end) = (self._rect(row, row + shift).center() for row in (start, stop))
+            # Half a cell on either side, or a run of one cell would be no line.
+            half = QPointF(self._rect(0, 0).width(), self._rect(0, 0).height()) / 2
+            lines.append(QLineF(begin - half, end + half))
         painter.setPen(self._halo(3.0))
-        painter.drawLine(line)
+        painter.drawLines(lines)
         painter.setPen(QPen(QColor(self._theme.accent), 1.4, Qt.PenStyle.CustomDashLine))
         pen = painter.pen()
         pen.setDashPattern([3.0, 2.0])
         painter.setPen(pen)
-        painter.drawLine(line)
+        painter.drawLines(lines)
 
     def _paint_pinned(self, painter: QPainter, pinned: Cell) -> None:
         row, col = pinned

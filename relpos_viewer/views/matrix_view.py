@@ -152,9 +152,9 @@ class MatrixView(QFrame):
         self.query_axis.set_pinned(pinned[0] if pinned else None)
         self.key_axis.set_pinned(pinned[1] if pinned else None)
 
-    def set_offset(self, offset: int | None) -> None:
-        """Light the diagonal key − query = offset."""
-        self.canvas.set_offset(offset)
+    def set_offset(self, offset: int | None, queries: np.ndarray | None = None) -> None:
+        """Light the diagonal key − query = offset, or only its cells at some queries, bool [query]."""
+        self.canvas.set_offset(offset, queries)
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of `theme`."""

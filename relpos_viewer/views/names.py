@@ -42,6 +42,23 @@ CURVE_RESET = "curveReset"
 CURVE_ENTRY = "curveEntry"
 CURVE_DRAGS = "curveDrags"
 
+# Plane editor
+PLANE_EDITOR = "planeEditor"
+PLANE_VIEW = "planeView"
+PLANE_DRAGS = "planeDrags"
+PLANE_TOOL_PREFIX = "planeTool_"
+PLANE_SHAPE_PREFIX = "planeShape_"
+PLANE_RADIUS = "planeRadius"
+PLANE_ALL_HEADS = "planeAllHeads"
+PLANE_RESET = "planeReset"
+PLANE_WHERE = "planeWhere"
+PLANE_DO_PREFIX = "planeDo_"
+PLANE_SHIFT = "planeShift"
+PLANE_SCALE = "planeScale"
+PLANE_HEAD = "planeHead"
+PLANE_FORMULA = "planeFormula"
+PLANE_NUMBER_PREFIX = "planeNumber_"
+
 # Strip of heads
 HEAD_STRIP = "headStrip"
 

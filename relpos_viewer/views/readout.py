@@ -8,18 +8,27 @@ from relpos_viewer.core.field import CellValues
 from relpos_viewer.core.numbers import MINUS, logarithm, short
 
 
-def cell_line(cell: CellValues, query: str, key: str, *, edited: bool) -> str:
+def cell_line(
+    cell: CellValues, query: str, key: str, *, edited: bool, plane: tuple[int, int] | None = None
+) -> str:
     """Return ``query 5 “cat” → key 2 “the”   δ = −3   content 1.2 + position −1.5 = −0.3 → 0.04``.
 
     `query` and `key` are the tokens' labels; `edited` says whether there is an edit to speak of. A query is called
-    by its position in the sequence, also where queries are only the last of its positions.
+    by its position in the sequence, also where queries are only the last of its positions. `plane` is the offset in
+    rows and columns where tokens lie in a plane.
     """
-    place = f"query {cell.key - cell.offset} “{query}” → key {cell.key} “{key}”   δ = {short(cell.offset)}"
+    place = f"query {cell.key - cell.offset} “{query}” → key {cell.key} “{key}”   {offset_words(cell.offset, plane)}"
     if not cell.visible:
         return f"{place}   masked"
     position = short(cell.positional + cell.edit)
     terms = f"content {short(cell.content)} + position {position} = {short(cell.score)}"
     return f"{place}   {terms} → {weight_text(cell, edited=edited)}"
+
+
+def offset_words(offset: int, plane: tuple[int, int] | None) -> str:
+    """Return ``δ = −7``, with ``dy −2 dx 3`` after it where tokens lie in a plane."""
+    words = f"δ = {short(offset)}"
+    return words if plane is None else f"{words}   dy {short(plane[0])} dx {short(plane[1])}"
 
 
 def weight_text(cell: CellValues, *, edited: bool) -> str:
@@ -42,6 +51,13 @@ def pixel_line(
     size = f"{rows[1] - rows[0]} × {cols[1] - cols[0]}"
     query, key = strongest
     return f"   pixel: {reduce} of {size} cells, largest weight {short(weight)} at query {query} → key {key}"
+
+
+def plane_line(dy: int, dx: int, value: float) -> str:
+    """Return ``dy −2, dx 3 (key 2 above, 3 to the right)   b = −1.25`` for a cell of a plane."""
+    rows = "in the query's row" if dy == 0 else f"{abs(dy)} {'above' if dy < 0 else 'below'}"
+    columns = "in its column" if dx == 0 else f"{abs(dx)} to the {'left' if dx < 0 else 'right'}"
+    return f"dy {short(dy)}, dx {short(dx)} (key {rows}, {columns})   b = {short(value)}"
 
 
 def offset_line(offset: int, family: float, edit: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
@@ -37,6 +36,10 @@ class WindowCommands(QObject):
         window = self._window
         files, history, curve = window.files, window.history, window.curve
         equation = window.equation
+
+        def bias(name: str, *arguments: object) -> Callable[[], object]:
+            return lambda: getattr(window.bias_editor, name)(*arguments)
+
         return {
             "new": files.new,
             "open": files.ask_open,
@@ -49,17 +52,17 @@ class WindowCommands(QObject):
             "quit": window.close,
             "undo": history.undo,
             "redo": history.redo,
-            "copy_curve": curve.copy_values,
-            "paste_curve": curve.paste_values,
-            "exact_value": curve.open_entry,
-            "reset_point": curve.reset_selection,
-            "reset_curve": curve.reset_head,
-            "reset_all": curve.reset_all,
-            "range_scale": curve.ask_scale,
-            "range_shift": curve.ask_shift,
-            "range_mirror": curve.mirror_range,
+            "copy_curve": bias("copy_values"),
+            "paste_curve": bias("paste_values"),
+            "exact_value": bias("open_entry"),
+            "reset_point": bias("reset_selection"),
+            "reset_curve": bias("reset_head"),
+            "reset_all": bias("reset_all"),
+            "range_scale": bias("ask_scale"),
+            "range_shift": bias("ask_shift"),
+            "range_mirror": bias("mirror_range"),
             "range_formula": self.ask_formula,
-            **{f"range_{name}": partial(curve.reshape, name) for name in RANGE_TOOLS},
+            **{f"range_{name}": bias("reshape", name) for name in RANGE_TOOLS},
             "mirror": lambda: setattr(curve, "mirror", not curve.mirror),
             "snap": lambda: setattr(curve, "snap", not curve.snap),
             "all_heads": lambda: setattr(curve, "all_heads", not curve.all_heads),
@@ -78,7 +81,7 @@ class WindowCommands(QObject):
             "source_size": self.source_size,
             "next_head": lambda: self.show_head(self._head + 1),
             "previous_head": lambda: self.show_head(self._head - 1),
-            "edit_curve": curve.setFocus,
+            "edit_curve": bias("setFocus"),
             "radius_up": lambda: self._turn_radius(RADIUS_STEP),
             "radius_down": lambda: self._turn_radius(-RADIUS_STEP),
             "getting_started": lambda: self._open(HelpDialog, lambda: HelpDialog(window.theme, window)),
@@ -148,6 +151,9 @@ class WindowCommands(QObject):
         actions["axes"].setEnabled(has_vectors)
         frame = window.frame
         actions["snap"].setEnabled(frame is not None and frame.curves.buckets is not None)
+        along_a_line = window.bias_editor is curve
+        for name in ("mirror", "tool:freehand", "tool:anchors", "range_straighten"):
+            actions[name].setEnabled(along_a_line)
         actions["tool:handles"].setEnabled(curve.tools.has_handles)
         heads = 1 if frame is None else frame.inputs.heads
         for name, here in (("next_head", self._head < heads - 1), ("previous_head", self._head > 0)):
@@ -178,6 +184,9 @@ class WindowCommands(QObject):
     def ask_formula(self) -> None:
         """Ask for a formula for the range, right above the curve, which shows it."""
         window, curve = self._window, self._window.curve
+        if window.bias_editor is window.plane:
+            window.plane.ask_formula()
+            return
         if window.frame is None or not curve.begin_trial():
             return
         dialog = FormulaDialog(curve, window.settings.formulas, window.theme, window)
@@ -206,7 +215,7 @@ class WindowCommands(QObject):
     @Slot(QAction)
     def on_copy_from(self, action: QAction) -> None:
         """Copy the range of a menu entry's head."""
-        self._window.curve.copy_from(action.data())
+        self._window.bias_editor.copy_from(action.data())
 
     # Sequence
 

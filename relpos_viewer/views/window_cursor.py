@@ -11,6 +11,7 @@ from relpos_viewer.app.frames import Frame
 from relpos_viewer.core.curves import query_curve
 from relpos_viewer.core.field import cell_in_row
 from relpos_viewer.views.curve_item import QueryLine
+from relpos_viewer.views.plane_cells import plane_cells
 from relpos_viewer.views.readout import cell_line, offset_line, pixel_line
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ class WindowCursor(QObject):
         key = self._key(line.weight)
         cell = cell_in_row(line, key, start)
         window.sequence.set_row(row + start, line.weight, line.visible)
-        window.inspector.set_cell(cell, labels, line)
+        plane = _plane_offset(frame, (row, key))
+        window.inspector.set_cell(cell, labels, line, plane)
         if self._hovered is not None:
             edited = not window.session.document.edit.is_zero
-            words = cell_line(cell, labels[row + start], labels[key], edited=edited)
+            words = cell_line(cell, labels[row + start], labels[key], edited=edited, plane=plane)
             window.status.show_cell(words + _pixel_words(frame, row, key))
 
     def _show_query(self) -> None:
@@ -153,9 +155,20 @@ class WindowCursor(QObject):
         window.sequence.set_current(None if cell is None else cell[1])
         offset = None if cell is None or frame is None else cell[1] - cell[0] - frame.inputs.query_start
         window.curve.set_offset(offset)
+        plane_offset = _plane_offset(frame, cell)
+        window.plane.set_offset(plane_offset)
+        if plane_offset is not None:
+            window.equation.set_offset(*plane_cells(frame, plane_offset))
         if cell is None:
             window.status.show_cell("")
         self.show()
+
+
+def _plane_offset(frame: Frame | None, cell: tuple[int, int] | None) -> tuple[int, int] | None:
+    """Return the offset of a cell (query, key) in the plane of a two-dimensional family; None without one."""
+    if frame is None or frame.plane is None or cell is None:
+        return None
+    return frame.plane.encoding.plane_offset(cell[0] + frame.inputs.query_start, cell[1])
 
 
 def _pixel_words(frame: Frame, query: int, key: int) -> str:
