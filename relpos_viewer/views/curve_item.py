@@ -497,7 +497,8 @@ class CurveItem(pg.GraphicsObject):
         m, native, at_hand = self._map, QColor(self._theme.native), self.marks.handle
         if at_hand is not None:
             shade = QColor(native)
-            shade.setAlphaF(0.16 if self._theme.dark else 0.11)
+            # What moves the whole curve needs no more than a breath of colour to say so.
+            shade.setAlphaF((0.16 if self._theme.dark else 0.11) if at_hand.span else 0.05)
             middle = self._shown.curves.n - 1
             painter.fillRect(span(m, *(at_hand.span or (-middle, middle))), shade)
         pen = QPen(native, 1.8)
