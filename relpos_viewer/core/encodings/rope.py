@@ -241,9 +241,8 @@ class Rope(Encoding):
         trained = _plain(self.base, self.rotary_dim(head_dim))  # [pair]
         turned = int((n_trained * trained >= 2 * math.pi).sum())
         new = int(self.new_angles(n_trained, n, head_dim).sum())
-        pairs, slow = len(trained), len(trained) - turned
-        words = f"{turned} of {pairs} pairs turned at least once in training; of the other {slow}, "
-        seen = f"{new} slow ones see angles they never saw" if new else "none sees an angle it never saw"
+        words = f"{turned} of {len(trained)} pairs turned at least once in training; "
+        seen = f"{new} slow ones see angles they never saw" if new else "no slow one sees an angle it never saw"
         rules = {
             "none": "",
             "linear": f", as every position is divided by {self.factor:g}",
