@@ -146,6 +146,7 @@ class HandleDrag:
         self._from = press
         self._way = (0.0, 0.0)
         self._last = press
+        self._made: dict[tuple[float, float], Native] = {}
 
     @property
     def fine(self) -> bool:
@@ -191,8 +192,11 @@ class HandleDrag:
         return offset, value
 
     def native(self) -> Native:
-        """Return the encoding as the drag stands."""
-        return self.start.moved(self.handle, self._heads, self._head, *self._target())
+        """Return the encoding as the drag stands; asked again in the same place, it is the same one."""
+        target = self._target()
+        if target not in self._made:
+            self._made = {target: self.start.moved(self.handle, self._heads, self._head, *target)}
+        return self._made[target]
 
     @property
     def hint(self) -> str:
