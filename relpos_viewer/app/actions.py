@@ -471,13 +471,24 @@ _TOOLS = (
     ),
 )
 
+_FIT = (
+    ActionSpec(
+        "fit",
+        "Fit a family…",
+        "Tools",
+        "Find out which family explains the shown curve best, and with which numbers.",
+        "Ctrl+F",
+        "curve",
+    ),
+)
+
 _HELP = (
     ActionSpec("getting_started", "Getting started", "Help", "Read the first five minutes.", "F1", "help"),
     ActionSpec("shortcuts", "Shortcuts", "Help", "List every key and gesture.", "Ctrl+F1", "keyboard"),
     ActionSpec("about", "About", "Help", "Version and licence.", icon="about", starts_section=True),
 )
 
-ACTIONS: tuple[ActionSpec, ...] = (*_FILE, *_EDIT, *_VIEW, *_SEQUENCE, *_HEAD, *_TOOLS, *_HELP)
+ACTIONS: tuple[ActionSpec, ...] = (*_FILE, *_EDIT, *_VIEW, *_SEQUENCE, *_HEAD, *_TOOLS, *_FIT, *_HELP)
 """Every action, in the order of the menus."""
 
 GESTURES: tuple[Gesture, ...] = (

@@ -62,6 +62,7 @@ from relpos_viewer.views.window_commands import WindowCommands
 from relpos_viewer.views.window_cursor import WindowCursor
 from relpos_viewer.views.window_edits import WindowEdits
 from relpos_viewer.views.window_files import WindowFiles
+from relpos_viewer.views.window_fits import WindowFits
 from relpos_viewer.views.window_heads import WindowHeads
 from relpos_viewer.views.window_layout import WindowLayout
 from relpos_viewer.views.window_plane import WindowPlane
@@ -133,6 +134,7 @@ class MainWindow(QMainWindow):
         self.cursor_place = WindowCursor(self)
         self.edits = WindowEdits(self)
         self.files = WindowFiles(self, path)
+        self.fits = WindowFits(self)
         self.commands = WindowCommands(self)
         self.heads = WindowHeads(self)
         self.plane_edits = WindowPlane(self)
@@ -565,6 +567,7 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.runner.close()
         self._maker.close()
+        self.fits.close()
         self.heads.close()
         self.files.close()
         self.autosave.close()

@@ -84,6 +84,7 @@ class WindowCommands(QObject):
             "edit_curve": bias("setFocus"),
             "radius_up": lambda: self._turn_radius(RADIUS_STEP),
             "radius_down": lambda: self._turn_radius(-RADIUS_STEP),
+            "fit": window.fits.open,
             "getting_started": lambda: self._open(HelpDialog, lambda: HelpDialog(window.theme, window)),
             "shortcuts": lambda: self._open(ShortcutsDialog, lambda: ShortcutsDialog(window)),
             "about": lambda: self._open(
