@@ -482,13 +482,33 @@ _FIT = (
     ),
 )
 
+_EXPLAIN = (
+    ActionSpec(
+        "conventions",
+        "Conventions",
+        "Tools",
+        "List what implementations of this encoding do differently, and see what goes wrong when they are mixed up.",
+        "Ctrl+Shift+I",
+        "conventions",
+        starts_section=True,
+    ),
+    ActionSpec(
+        "shift_test",
+        "Shift test",
+        "Tools",
+        "Move all tokens some positions later, and see whether any score changes.",
+        "Ctrl+Shift+T",
+        "shift",
+    ),
+)
+
 _HELP = (
     ActionSpec("getting_started", "Getting started", "Help", "Read the first five minutes.", "F1", "help"),
     ActionSpec("shortcuts", "Shortcuts", "Help", "List every key and gesture.", "Ctrl+F1", "keyboard"),
     ActionSpec("about", "About", "Help", "Version and licence.", icon="about", starts_section=True),
 )
 
-ACTIONS: tuple[ActionSpec, ...] = (*_FILE, *_EDIT, *_VIEW, *_SEQUENCE, *_HEAD, *_TOOLS, *_FIT, *_HELP)
+ACTIONS: tuple[ActionSpec, ...] = (*_FILE, *_EDIT, *_VIEW, *_SEQUENCE, *_HEAD, *_TOOLS, *_EXPLAIN, *_FIT, *_HELP)
 """Every action, in the order of the menus."""
 
 GESTURES: tuple[Gesture, ...] = (

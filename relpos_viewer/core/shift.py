@@ -27,14 +27,24 @@ LAST = 512
 # Queries that are compared at once, and pixels of the picture along each side at most.
 ROWS_AT_ONCE, PIXELS = 128, 512
 
-# Why a family that is not relative notices, to follow its name.
+_IN_ROWS = "tokens lie in the rows of a window, and a shift breaks the rows elsewhere"
+# Why a family that is not relative notices.
 REASONS = {
-    "absolute": "adds a vector of each place to the tokens, and products of places are no function of key − query",
-    "fire": "divides the distance by the query's own position once that lies beyond its threshold",
-    "swin": "lays tokens in rows of a window, and a shift breaks the rows elsewhere",
-    "swin-v2": "lays tokens in rows of a window, and a shift breaks the rows elsewhere",
-    "beit": "takes the first token for the class token and lays the others in rows",
-    "rope": "stretches its frequencies with the length of the sequence, which a shift makes longer",
+    "absolute": "absolute positions give every place a vector of its own",
+    "fire": "FIRE divides the distance by the query's own position, once that lies beyond its threshold",
+    "swin": _IN_ROWS,
+    "swin-v2": _IN_ROWS,
+    "beit": "BEiT takes the first token for its class token, and lays the others in rows",
+    "rope": "dynamic NTK stretches the frequencies with the length of the sequence, which a shift makes longer",
+}
+OTHERWISE = "the term depends on where the tokens stand"
+_WHOLE_ROWS = "the shift is by whole rows of the window"
+# Why such a family may happen not to notice.
+UNNOTICED = {
+    "none": "there is no positional term",
+    "fire": "no query comes to lie beyond FIRE's threshold",
+    "swin": _WHOLE_ROWS,
+    "swin-v2": _WHOLE_ROWS,
 }
 
 
@@ -132,20 +142,11 @@ def verdict(test: ShiftTest, encoding: Encoding, number: str) -> str:
         encoding: which was tested.
         number: the largest change as people read it.
     """
-    if test.relative:
-        if encoding.name == "none":
-            return "Every score stays as it was: there is no positional term."
-        return f"Every score stays as it was: {encoding.title} depends on key − query alone{_and_content(encoding)}."
-    reason = REASONS.get(encoding.name, "depends on where the tokens stand")
-    return f"Scores move by up to {number}: {encoding.title} {reason}."
-
-
-def _and_content(encoding: Encoding) -> str:
-    return (
-        ""
-        if encoding.toeplitz or encoding.name in REASONS.keys() - {"rope"}
-        else ", and on what the tokens are"
-    )
+    if not test.relative:
+        return f"Scores move by up to {number}: {REASONS.get(encoding.name, OTHERWISE)}."
+    content = "" if encoding.toeplitz else ", and on what the tokens are"
+    relative = f"the term of {encoding.title} depends on key − query alone{content}"
+    return f"Every score stays as it was: {UNNOTICED.get(encoding.name, relative)}."
 
 
 def _largest(values: Tensor) -> float:

@@ -65,6 +65,7 @@ from relpos_viewer.views.window_files import WindowFiles
 from relpos_viewer.views.window_fits import WindowFits
 from relpos_viewer.views.window_heads import WindowHeads
 from relpos_viewer.views.window_layout import WindowLayout
+from relpos_viewer.views.window_tools import WindowTools
 from relpos_viewer.views.window_plane import WindowPlane
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
@@ -135,6 +136,7 @@ class MainWindow(QMainWindow):
         self.edits = WindowEdits(self)
         self.files = WindowFiles(self, path)
         self.fits = WindowFits(self)
+        self.tools = WindowTools(self)
         self.commands = WindowCommands(self)
         self.heads = WindowHeads(self)
         self.plane_edits = WindowPlane(self)
@@ -338,6 +340,7 @@ class MainWindow(QMainWindow):
             return
         if not frame.tiles:
             self.status.show_figures(frame.figures)
+            self.tools.show_figures(frame.figures)
             if frame.n_key > PLAIN and not frame.document.edit.is_zero:
                 self._refresh_timer.start()
             return
@@ -372,6 +375,7 @@ class MainWindow(QMainWindow):
         else:
             self._show_row()
             self.heads.show()
+        self.tools.show_frame(frame)
         self._follow_up(frame)
         self._show_notes(frame.notes)
 
@@ -490,6 +494,7 @@ class MainWindow(QMainWindow):
             self.inspector,
         ):
             part.set_theme(self.theme)
+        self.tools.set_theme(self.theme)
         draw_icons(self.actions_by_id, self.theme)
         self.setWindowIcon(icon("app", self.theme))
         if self.frame is not None:
@@ -567,6 +572,7 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.runner.close()
         self._maker.close()
+        self.tools.close()
         self.fits.close()
         self.heads.close()
         self.files.close()

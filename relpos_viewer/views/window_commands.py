@@ -85,6 +85,8 @@ class WindowCommands(QObject):
             "radius_up": lambda: self._turn_radius(RADIUS_STEP),
             "radius_down": lambda: self._turn_radius(-RADIUS_STEP),
             "fit": window.fits.open,
+            "conventions": window.tools.show_conventions,
+            "shift_test": window.tools.show_shift,
             "getting_started": lambda: self._open(HelpDialog, lambda: HelpDialog(window.theme, window)),
             "shortcuts": lambda: self._open(ShortcutsDialog, lambda: ShortcutsDialog(window)),
             "about": lambda: self._open(

@@ -62,6 +62,8 @@ WANTED = [
     "edit_curve",
     "radius_up",
     "radius_down",
+    "conventions",
+    "shift_test",
     "getting_started",
     "shortcuts",
     "about",

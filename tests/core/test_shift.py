@@ -65,18 +65,31 @@ def test_learned_positions_end() -> None:
     ("name", "parameters", "sentence"),
     [
         ("none", {}, "Every score stays as it was: there is no positional term."),
-        ("alibi", {}, "Every score stays as it was: ALiBi linear biases depends on key − query alone."),
+        (
+            "alibi",
+            {},
+            "Every score stays as it was: the term of ALiBi linear biases depends on key − query alone.",
+        ),
         (
             "rope",
             {},
-            "Every score stays as it was: RoPE rotary depends on key − query alone, and on what the tokens are.",
+            "Every score stays as it was: the term of RoPE rotary depends on key − query alone, and on what the tokens "
+            "are.",
         ),
-        ("rope", {"scaling_rule": "dynamic", "original": 4}, "RoPE rotary stretches its frequencies"),
-        ("absolute", {}, "Scores move by up to NUMBER: Absolute positions adds a vector of each place"),
+        (
+            "rope",
+            {"scaling_rule": "dynamic", "original": 4},
+            "Scores move by up to NUMBER: dynamic NTK stretches the frequencies",
+        ),
+        (
+            "absolute",
+            {},
+            "Scores move by up to NUMBER: absolute positions give every place a vector of its own.",
+        ),
         (
             "beit",
             {"width": 3},
-            "Scores move by up to NUMBER: BEiT patch bias takes the first token for the class",
+            "Scores move by up to NUMBER: BEiT takes the first token for its class token, and",
         ),
     ],
 )
