@@ -49,8 +49,9 @@ from relpos_viewer.export.layout import (
 )
 from relpos_viewer.export.paint import paint
 from relpos_viewer.export.picture import Picture
+from relpos_viewer.export.plane import draw_plane
 
-FIXED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;·…×−+=→↓δ√∞()⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵇ"
+FIXED = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .,:;·…×−+=←→↓δ√∞()⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵇ"
 BORDER = 0.06  # em
 
 
@@ -133,7 +134,11 @@ def draw(picture: Picture, options: FigureOptions, *, vector: bool) -> Canvas:
         # Under the matrices the plot begins where they begin.
         under = layout.panels and layout.panels[0].box.bottom < layout.curve.y
         left = layout.panels[0].box.x if under else 0.0
-        draw_curves(canvas, layout.curve, picture, look, em, options.curve_axis, left)
+        if picture.plane is None:
+            draw_curves(canvas, layout.curve, picture, look, em, options.curve_axis, left)
+        else:
+            terms = lookup("positional", options.terms_map, options.weights_map, look)
+            draw_plane(canvas, layout.curve, picture.plane, picture.head, terms, look, em, left)
     _draw_legend(canvas, layout, marks, _pooling_words(tiles), colours, look)
     return canvas
 

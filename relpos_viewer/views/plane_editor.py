@@ -11,7 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QVBoxLayout, QWidget
 
 from relpos_viewer.core import brush, reshape
 from relpos_viewer.core.errors import ViewerError
@@ -35,7 +35,7 @@ from relpos_viewer.views.curve_gesture import FINE, Pointer, VerticalDrag
 from relpos_viewer.views.curve_scale import nice_step
 from relpos_viewer.views.curve_tools import CurveTools
 from relpos_viewer.views.plane_tools import PlaneTools, SelectionTools
-from relpos_viewer.views.plane_view import Cell, PlaneMarks, PlaneView
+from relpos_viewer.views.plane_view import BAR, Cell, PlaneMarks, PlaneView
 from relpos_viewer.views.theme import LIGHT, Theme
 
 # A hand that goes so many pixels up takes zero to the end of the colours.
@@ -82,6 +82,17 @@ class PlaneEditor(QFrame):
         self.tools = PlaneTools(brush_tools)
         self.view = PlaneView()
         self.column = SelectionTools()
+        # In a low window the column is scrolled, and takes no room from the matrices.
+        self._beside = QScrollArea()
+        self._beside.setFrameShape(QFrame.Shape.NoFrame)
+        self._beside.setWidgetResizable(True)
+        self._beside.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._beside.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._beside.setStyleSheet(
+            "QScrollArea, QScrollArea > QWidget > QWidget { background: transparent; }"
+        )
+        self._beside.setWidget(self.column)
+        self._beside.setFixedWidth(self.column.width() + BAR)
         self.entry = CurveEntry(self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 7, 6, 4)
@@ -90,7 +101,7 @@ class PlaneEditor(QFrame):
         row = QHBoxLayout()
         row.setSpacing(4)
         row.addWidget(self.view, 1)
-        row.addWidget(self.column)
+        row.addWidget(self._beside)
         layout.addLayout(row, 1)
 
         self._set: PlaneSet | None = None
@@ -266,6 +277,7 @@ class PlaneEditor(QFrame):
                 self._band_moved = True
                 self._selected = (self._band, cell)
                 self._hovered = cell
+                self._tell(cell)
                 self._show_selection()
             return
         if self._gesture is not None and self._gesture.move(self._pointer(event, cell)):
@@ -407,15 +419,19 @@ class PlaneEditor(QFrame):
 
     def ask_scale(self) -> None:
         """Ask for a factor."""
-        self.column.ask("scale")
+        self._ask("scale")
 
     def ask_shift(self) -> None:
         """Ask for an amount."""
-        self.column.ask("shift")
+        self._ask("shift")
 
     def ask_formula(self) -> None:
         """Ask for a formula."""
-        self.column.ask("formula")
+        self._ask("formula")
+
+    def _ask(self, entry: str) -> None:
+        self._beside.setVisible(True)
+        self.column.ask(entry)
 
     def copy_from(self, head: int) -> None:
         """Take the selected cells from another head."""
@@ -656,7 +672,7 @@ class PlaneEditor(QFrame):
     def resizeEvent(self, event) -> None:
         """Give the plane the room of the column where there is not enough for both."""
         super().resizeEvent(event)
-        self.column.setVisible(self.width() >= COLUMN_ROOM)
+        self._beside.setVisible(self.width() >= COLUMN_ROOM)
 
     def _refresh(self) -> None:
         if self._set is not None:

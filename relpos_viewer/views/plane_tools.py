@@ -32,6 +32,11 @@ from relpos_viewer.views.theme import LIGHT, Theme
 ICON = 16
 WIDEST = 1e6
 ADDED = "b(dy, dx) added to each score"
+# Qt gives a styled box without buttons a line of no width; buttons of no width work.
+NO_BUTTONS = (
+    "QAbstractSpinBox::up-button, QAbstractSpinBox::down-button, QAbstractSpinBox::up-arrow,"
+    " QAbstractSpinBox::down-arrow { width: 0; height: 0; border: none; image: none; }"
+)
 COLUMN = 240  # pixels of the column
 
 OPERATION_TIPS = {
@@ -95,7 +100,7 @@ class PlaneTools(QWidget):
         self.radius_box.setObjectName(names.PLANE_RADIUS)
         self.radius_box.setAccessibleName("Brush radius in cells")
         self.radius_box.setToolTip("Radius: cells around that follow.\nWheel over the plane, or [ and ]")
-        self.radius_box.setStyleSheet(brush.radius_box.styleSheet())
+        self.radius_box.setStyleSheet(NO_BUTTONS)
         self.radius_box.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.radius_box.setFixedWidth(52)
         self.radius_box.valueChanged.connect(self._on_radius)
@@ -291,8 +296,8 @@ class SelectionTools(QFrame):
         super().__init__(parent)
         self.setFixedWidth(COLUMN)
         column = QVBoxLayout(self)
-        column.setContentsMargins(10, 2, 6, 2)
-        column.setSpacing(5)
+        column.setContentsMargins(10, 0, 6, 0)
+        column.setSpacing(4)
         self._where = ElidedLabel("selection: all cells")
         self._where.setObjectName(names.PLANE_WHERE)
         self._where.setProperty("muted", True)
@@ -302,7 +307,8 @@ class SelectionTools(QFrame):
         self._numbers_box = QWidget()
         self._numbers = QGridLayout(self._numbers_box)
         self._numbers.setContentsMargins(0, 4, 0, 0)
-        self._numbers.setSpacing(4)
+        self._numbers.setHorizontalSpacing(4)
+        self._numbers.setVerticalSpacing(1)
         self._number_boxes: list[DecimalBox] = []
         column.addWidget(self._numbers_box)
         column.addStretch(1)
@@ -323,7 +329,6 @@ class SelectionTools(QFrame):
 
     def ask(self, entry: str) -> None:
         """Bring the cursor to the "shift", "scale" or "formula" entry."""
-        self.setVisible(True)
         widget = {"shift": self._shift, "scale": self._scale, "formula": self._formula}[entry]
         widget.setFocus(Qt.FocusReason.ShortcutFocusReason)
         widget.selectAll()
@@ -334,17 +339,19 @@ class SelectionTools(QFrame):
             while self._numbers.count():
                 self._numbers.takeAt(0).widget().deleteLater()
             self._number_boxes = []
-            for row, title in enumerate(titles):
+            for place, title in enumerate(titles):
                 label = QLabel(title)
                 label.setProperty("muted", True)
+                label.setStyleSheet("font-size: 10px;")
                 box = DecimalBox(-WIDEST, WIDEST)
-                box.setObjectName(f"{names.PLANE_NUMBER_PREFIX}{row}")
+                box.setObjectName(f"{names.PLANE_NUMBER_PREFIX}{place}")
                 box.setAccessibleName(f"Bias {title}")
-                box.setFixedWidth(104)
+                box.setStyleSheet(NO_BUTTONS)
+                box.setMinimumWidth(40)
                 box.valueChanged.connect(self._on_number)
                 box.refused.connect(self._on_refused)
-                self._numbers.addWidget(label, row, 0)
-                self._numbers.addWidget(box, row, 1)
+                self._numbers.addWidget(label, 0, place)
+                self._numbers.addWidget(box, 1, place)
                 self._number_boxes.append(box)
         self._numbers_box.setVisible(bool(titles))
         for box, value in zip(self._number_boxes, values, strict=True):

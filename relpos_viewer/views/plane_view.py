@@ -40,7 +40,7 @@ Cell = tuple[int, int]
 """Row and column of the plane, from 0."""
 
 LEAST_CELL = 8.0  # pixels; planes that do not fit like this are scrolled
-WIDEST = 2.6  # of a cell, for its height
+WIDEST = 3.0  # of a cell, for its height
 LABEL_PIXELS, TEXT_PIXELS = 11, 10
 TOP, BOTTOM, LEFT, GAP = 6, 34, 50, 14
 NUMBER_ROOM = (8.0, 4.0)  # pixels around a number in its cell
@@ -512,7 +512,7 @@ class PlaneView(QWidget):
         )
         place = self._grid.rect(*cell)
         x = place.right() + 10
-        if x + size.width() > self.width() - 2:
+        if x + size.width() > self.bar.x() - 2:
             x = max(place.left() - 10 - size.width(), 2.0)
         y = min(max(place.top() - size.height() - 6, 2.0), self.height() - size.height() - 2.0)
         rect = QRectF(round(x) + 0.5, round(y) + 0.5, size.width(), size.height())

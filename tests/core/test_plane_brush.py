@@ -94,6 +94,7 @@ def _smooth(values: np.ndarray) -> np.ndarray:
 WANTED = {
     "Flatten": lambda v: np.full(v.shape, v.mean()),
     "Smooth": _smooth,
+    "Turn": lambda v: 2 * v.mean() - v,
     "Mirror left–right": lambda v: np.array([list(reversed(row)) for row in v]),
     "Mirror up–down": lambda v: np.array(list(reversed(list(v)))),
     "Reverse": lambda v: np.array([list(reversed(row)) for row in reversed(list(v))]),
