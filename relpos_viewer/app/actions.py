@@ -500,6 +500,14 @@ _EXPLAIN = (
         "Ctrl+Shift+T",
         "shift",
     ),
+    ActionSpec(
+        "extrapolation",
+        "Extrapolation…",
+        "Tools",
+        "Show what the encoding does to sequences longer than those of its training.",
+        "Ctrl+Shift+X",
+        "extrapolation",
+    ),
 )
 
 _HELP = (

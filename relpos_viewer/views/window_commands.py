@@ -87,6 +87,7 @@ class WindowCommands(QObject):
             "fit": window.fits.open,
             "conventions": window.tools.show_conventions,
             "shift_test": window.tools.show_shift,
+            "extrapolation": window.tools.show_extrapolation,
             "getting_started": lambda: self._open(HelpDialog, lambda: HelpDialog(window.theme, window)),
             "shortcuts": lambda: self._open(ShortcutsDialog, lambda: ShortcutsDialog(window)),
             "about": lambda: self._open(

@@ -9,11 +9,14 @@ from PySide6.QtWidgets import QDialog
 
 from relpos_viewer.app.frames import Frame
 from relpos_viewer.views.conventions_panel import ConventionsPanel
+from relpos_viewer.views.extrapolation_dialog import ExtrapolationDialog
 from relpos_viewer.views.shift_dialog import ShiftDialog
 from relpos_viewer.views.theme import Theme
 
 if TYPE_CHECKING:
     from relpos_viewer.views.main_window import MainWindow
+
+Tool = ConventionsPanel | ShiftDialog | ExtrapolationDialog
 
 
 class WindowTools(QObject):
@@ -24,6 +27,7 @@ class WindowTools(QObject):
         self._window = window
         self.conventions: ConventionsPanel | None = None
         self.shift: ShiftDialog | None = None
+        self.extrapolation: ExtrapolationDialog | None = None
         self._share: float | None = None
         window.equation.cell_hovered.connect(self._on_cell)
         window.curve.offset_hovered.connect(self._on_offset)
@@ -43,6 +47,13 @@ class WindowTools(QObject):
             self.shift = ShiftDialog(self._window.theme, self._window)
             self._catch_up(self.shift)
         _open(self.shift)
+
+    def show_extrapolation(self) -> None:
+        """Open what becomes of longer sequences beside the window."""
+        if self.extrapolation is None:
+            self.extrapolation = ExtrapolationDialog(self._window.theme, self._window)
+            self._catch_up(self.extrapolation)
+        _open(self.extrapolation)
 
     def show_frame(self, frame: Frame) -> None:
         """Let the open tools follow a frame."""
@@ -66,10 +77,11 @@ class WindowTools(QObject):
             tool.close_runner()
 
     @property
-    def _made(self) -> list[ConventionsPanel | ShiftDialog]:
-        return [tool for tool in (self.conventions, self.shift) if tool is not None]
+    def _made(self) -> list[Tool]:
+        tools = (self.conventions, self.shift, self.extrapolation)
+        return [tool for tool in tools if tool is not None]
 
-    def _catch_up(self, tool: ConventionsPanel | ShiftDialog) -> None:
+    def _catch_up(self, tool: Tool) -> None:
         if self._window.frame is not None:
             tool.set_frame(self._window.frame)
 

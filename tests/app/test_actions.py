@@ -64,6 +64,7 @@ WANTED = [
     "radius_down",
     "conventions",
     "shift_test",
+    "extrapolation",
     "getting_started",
     "shortcuts",
     "about",
