@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from relpos_viewer.core.attention import Attention, attention
     from relpos_viewer.core.encodings import encoding, encodings
     from relpos_viewer.core.errors import ViewerError
+    from relpos_viewer.core.fit import explain, fit
     from relpos_viewer.core.score_field import ScoreField
     from relpos_viewer.export.code import code
     from relpos_viewer.views.app import view
@@ -31,6 +32,8 @@ __all__ = [
     "code",
     "encoding",
     "encodings",
+    "explain",
+    "fit",
     "view",
 ]
 
@@ -42,6 +45,8 @@ _HOME = {
     "code": "relpos_viewer.export.code",
     "encoding": "relpos_viewer.core.encodings",
     "encodings": "relpos_viewer.core.encodings",
+    "explain": "relpos_viewer.core.fit",
+    "fit": "relpos_viewer.core.fit",
     "view": "relpos_viewer.views.app",
 }
 

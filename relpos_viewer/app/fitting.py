@@ -132,9 +132,9 @@ def details(explanation: Explanation) -> str:
         return explanation.reason[:1].upper() + explanation.reason[1:]
     lines = []
     for head, fit in explanation.fits.items():
-        where = f"Head {head}: " if len(explanation.fits) > 1 else ""
+        where = f"Head {head}: residual" if len(explanation.fits) > 1 else "Residual"
         lines.append(
-            f"{where}residual {short(fit.rms)} RMS, at worst {short(fit.worst)} at δ = {short(fit.worst_offset)}."
+            f"{where} {short(fit.rms)} RMS, at worst {short(fit.worst)} at δ = {short(fit.worst_offset)}."
         )
         lines.append(numbers_text(explanation, head) or f"{family.title} has no numbers.")
         if abs(fit.constant) > LEAST_CONSTANT * (1 + float(np.abs(fit.curve).max())):

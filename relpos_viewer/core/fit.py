@@ -84,19 +84,19 @@ class Explanation:
 
 
 def fit(
-    family: Encoding,
+    family: Encoding | str,
     target: np.ndarray,
-    visible: np.ndarray,
+    visible: np.ndarray | None = None,
     head: int = 0,
     cancel: CancelLike | None = None,
     seed: int = SEED,
 ) -> Fit:
-    """Return the fit of one head of `family` to `target`.
+    """Return the fit of one head of `family` to `target`, up to a constant that softmax cannot see.
 
     Args:
-        family: where the search begins, for as many heads as it should keep.
-        target: float [2n−1] over δ = −(n−1) … n−1, score units.
-        visible: bool [2n−1], the offsets that count; those where the target is no finite number do not.
+        family: where the search begins, for as many heads as it should keep; or the name of one.
+        target: float [2n−1] over δ = key − query = −(n−1) … n−1, score units.
+        visible: bool [2n−1], the offsets that count; those where the target is no finite number do not. All when None.
         head: index.
         cancel: asked between searches.
         seed: of the random starts.
@@ -104,13 +104,14 @@ def fit(
     Raises:
         ViewerError: when the family has no curve to fit, or no offset counts. Whatever `cancel` raises.
     """
-    return fit_heads(family, {head: target}, visible, cancel, seed)[head]
+    chosen = encoding(family, heads=head + 1) if isinstance(family, str) else family
+    return fit_heads(chosen, {head: target}, visible, cancel, seed)[head]
 
 
 def fit_heads(
     family: Encoding,
     targets: Mapping[int, np.ndarray],
-    visible: np.ndarray,
+    visible: np.ndarray | None = None,
     cancel: CancelLike | None = None,
     seed: int = SEED,
 ) -> dict[int, Fit]:
@@ -141,7 +142,7 @@ def fit_heads(
 def survey(
     heads: int,
     targets: Mapping[int, np.ndarray],
-    visible: np.ndarray,
+    visible: np.ndarray | None = None,
     cancel: CancelLike | None = None,
     present: Sequence[Encoding] = (),
 ) -> list[Explanation]:
@@ -179,26 +180,43 @@ def survey(
 
 
 def explain(
-    heads: int,
     target: np.ndarray,
-    visible: np.ndarray,
+    visible: np.ndarray | None = None,
     head: int = 0,
+    heads: int | None = None,
     cancel: CancelLike | None = None,
     present: Sequence[Encoding] = (),
 ) -> list[Fit]:
-    """Return the fit of every family that has a curve, the best first; arguments as for `fit` and `survey`."""
-    explanations = survey(heads, {head: target}, visible, cancel, present)
+    """Return the fit of every family that has a curve, the best first: which one explains the target best?
+
+    Arguments as for `fit` and `survey`; without `heads` the families have no more than `head` asks for.
+
+    Raises:
+        ViewerError: when no offset counts. Whatever `cancel` raises.
+    """
+    explanations = survey(heads or head + 1, {head: target}, visible, cancel, present)
     return [each.fits[head] for each in explanations if each.fits]
 
 
-def _counted(target: np.ndarray, visible: np.ndarray) -> np.ndarray:
+def _counted(target: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
     """Return the target as float64 [2n−1], NaN where it does not count.
 
     Raises:
-        ViewerError: when none of it does.
+        ViewerError: when it is no curve, or none of it counts.
     """
     target = np.asarray(target, np.float64)
-    counted = np.asarray(visible, bool) & np.isfinite(target)  # [2n−1]
+    if target.ndim != 1 or len(target) % 2 == 0:
+        raise ViewerError(
+            f"a curve has the shape [2n − 1] with δ = 0 in the middle, not {list(target.shape)}."
+        )
+    counted = np.isfinite(target)  # [2n−1]
+    if visible is not None:
+        shape = np.shape(visible)
+        if shape != target.shape:
+            raise ViewerError(
+                f"visible has the shape {list(shape)}, the curve {list(target.shape)}; they must agree."
+            )
+        counted = counted & np.asarray(visible, bool)
     if not counted.any():
         raise ViewerError("there is nothing to fit: no visible offset has a value.")
     return np.where(counted, target, np.nan)
@@ -386,7 +404,9 @@ def _searched(
     if len(free) == 1:
         # A curve with ripples says roughly what its number is only where few of them are in sight.
         close = [_Sample.of(head, _close(target), COARSE) for head, target in wanted.items()]
-        starts = [*valleys(coarse), *valleys(close)]
+        starts = valleys(coarse)
+        if any(len(near.wanted) < len(far.wanted) for near, far in zip(close, coarse, strict=True)):
+            starts += valleys(close)
     else:
         starts = _starts(family, knobs, free, coarse, seed)
     near = sorted(

@@ -56,7 +56,7 @@ class FitDialog(QDialog):
         super().__init__(parent)
         self.setObjectName(names.FIT_DIALOG)
         self.setWindowTitle("Fit a family")
-        self.resize(640, 560)
+        self.resize(720, 600)
         self._answer: FitAnswer | None = None
         self._busy = False
         self._may_keep = ""
@@ -137,6 +137,7 @@ class FitDialog(QDialog):
         column.addLayout(_row(self.rest, None, buttons))
         self.show_target("", of_curve=True)
         self._show_buttons()
+        self._table.setFocus()
 
     def _button(self, text: str, name: str, tip: str) -> QPushButton:
         button = QPushButton(text)

@@ -100,6 +100,7 @@ QMenuBar, QMenu, QStatusBar {{ background: {t.window}; color: {t.text}; }}
 QMenuBar::item:selected, QMenu::item:selected {{ background: {t.accent_soft}; color: {t.text}; }}
 QMenu {{ border: 1px solid {t.border}; padding: 4px; }}
 QMenu::item {{ padding: 4px 24px 4px 20px; border-radius: 4px; }}
+QTreeView::item:disabled {{ color: {t.muted}; }}
 QMenu::item:disabled {{ color: {t.faint}; }}
 QMenu::separator {{ height: 1px; background: {t.border}; margin: 4px 8px; }}
 QStatusBar::item {{ border: none; }}

@@ -103,7 +103,7 @@ def test_the_family_that_made_a_curve_explains_it_best() -> None:
     n = 48
     visible = np.arange(1 - n, n) <= 0
     target = encoding("kerple-log", heads=2, p=[1.3, 1.0], a=[0.7, 1.0]).curve(n, torch.float64)[0].numpy()
-    fits = explain(2, target, visible)
+    fits = explain(target, visible)
     assert fits[0].encoding.name == "kerple-log"
     assert [each.rms for each in fits] == sorted(each.rms for each in fits)
     assert {each.encoding.name for each in fits} >= {
@@ -261,3 +261,21 @@ def test_a_survey_begins_with_the_settings_that_are_present_and_can_be_stopped()
         survey(1, {0: target}, np.ones(15, bool), impatient)
     assert impatient.told == sorted(impatient.told)
     assert impatient.told[0] == 0 < impatient.told[-1] < 1
+
+
+def test_from_python_a_name_and_a_curve_are_enough() -> None:
+    import relpos_viewer as rv
+
+    delta = np.arange(-19, 20)
+    target = np.where(delta <= 0, 0.25 * delta, np.nan).tolist()
+    found = rv.fit("alibi", target)
+    assert found.numbers == (("slope", pytest.approx(0.25)),)
+    assert rv.fit("alibi", target, head=2).encoding.knob_values(2) == pytest.approx([0.25])
+    assert {each.encoding.name for each in rv.explain(target) if each.rms < 1e-9} >= {"alibi", "kerple-power"}
+
+
+def test_what_is_no_curve_is_a_sentence() -> None:
+    with pytest.raises(ViewerError, match=r"\[2n − 1\]"):
+        fit("alibi", np.zeros(8))
+    with pytest.raises(ViewerError, match=r"\[5\].*\[9\]"):
+        fit("alibi", np.zeros(9), np.ones(5, bool))
