@@ -12,7 +12,9 @@ from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.core.quantise import LAST_VALUE
 from relpos_viewer.document.document import TextSource
+from relpos_viewer.export import canvas
 from relpos_viewer.export.appearance import lookup, style
+from relpos_viewer.export.drawing import draw
 from relpos_viewer.export.figures import FigureOptions, figure_bytes
 from relpos_viewer.export.picture import Picture, picture
 from relpos_viewer.sources.build import inputs_for
@@ -54,6 +56,16 @@ def test_each_cell_has_its_place_and_its_colour(theme: str) -> None:
     assert min(many, as_many) > 1000
     cell_high, cell_wide = (below - above) / 3, (right - left) / 4
     assert many == pytest.approx(cell_high * cell_wide, rel=0.15)
+
+
+def test_rows_above_the_query_are_written_above_it() -> None:
+    with canvas.settings():
+        figure = draw(picture_of(None), FigureOptions(panels=("curve",), width=900), vector=False).figure
+    axes = figure.axes[0]
+    assert axes.get_ylim() == (ROWS / 2, -ROWS / 2)
+    assert axes.get_xlim() == (-COLUMNS / 2, COLUMNS / 2)
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["−2", "−1", "0", "1", "2"]
+    assert [tick.get_text() for tick in axes.get_xticklabels()] == ["−3", "−2", "−1", "0", "1", "2", "3"]
 
 
 @pytest.mark.parametrize("name", ["swin", "swin-v2", "beit"])
