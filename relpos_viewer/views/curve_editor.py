@@ -227,7 +227,9 @@ class CurveEditor(QFrame):
 
     def set_query(self, line: QueryLine | None) -> None:
         """Show one query's own term beside the mean of all, where they differ; None for no query."""
-        self.plot.item.set_query(line)
+        if line is not self.plot.item.query:
+            self.plot.item.set_query(line)
+            self._fit_view()
 
     def set_overlay(self, values: np.ndarray | None, name: str = "") -> None:
         """Lay another curve over the shown one, float [2n−1], dashed and with its name; None for none."""
@@ -779,6 +781,9 @@ class CurveEditor(QFrame):
         added = self._edit[curves.head]
         rows = [curves.family + self._edit, curves.family[curves.head : curves.head + 1]]
         rows += [line[None] + added for line in (curves.low, curves.high) if line is not None]
+        query = self.plot.item.query
+        if query is not None and query.fits(curves):
+            rows.append(query.own[None] + added)
         self.plot.set_values(*fitted_values(np.concatenate(rows), curves.visible))
         self.grow_values()
 

@@ -120,6 +120,10 @@ class QueryLine:
     position: int
     own: np.ndarray
 
+    def fits(self, curves: CurveSet) -> bool:
+        """Return whether it says more than `curves` do, over the same offsets."""
+        return not curves.exact and len(self.own) == 2 * curves.n - 1
+
 
 class CurveItem(pg.GraphicsObject):
     """Paints curves, shades, marks and the label. The plot tells it what and where."""
@@ -216,12 +220,13 @@ class CurveItem(pg.GraphicsObject):
         if self.marks.native:
             self._paint_handles(painter)
         self._paint_overlay(painter)
+        self._paint_note(painter)
         self._paint_focus(painter)
 
     # The ground: everything that stays while the hand moves.
 
     def _painted_ground(self, ratio: float, font: QFont) -> QPixmap:
-        m, shown = self._map, self._shown
+        m = self._map
         pixmap = QPixmap(max(1, round(m.width * ratio)), max(1, round(m.height * ratio)))
         pixmap.setDevicePixelRatio(ratio)
         pixmap.fill(QColor(self._theme.card))
@@ -234,10 +239,6 @@ class CurveItem(pg.GraphicsObject):
         self._paint_others(painter)
         self._paint_beyond(painter)
         self._paint_masked(painter)
-        if not shown.curves.exact:
-            painter.setPen(QColor(self._theme.muted))
-            at, note = self._note_place(), spread_note(shown.curves)
-            painter.drawText(at, Qt.AlignmentFlag.AlignLeft, note)
         painter.end()
         return pixmap
 
@@ -409,22 +410,40 @@ class CurveItem(pg.GraphicsObject):
     def _paint_query(self, painter: QPainter) -> None:
         """The pinned query's own term, thin, and its name beside the note."""
         curves, query = self._shown.curves, self.query
-        if curves.exact or query is None or len(query.own) != 2 * curves.n - 1:
+        if query is None or not query.fits(curves):
             return
         pen = QPen(QColor(self._theme.text), 1)
         line = self._thinning.line(query.own + self._shown.edit[curves.head])
         stroke(painter, self._map, self._thinning.x, line, pen)
-        words, metrics = f"query {query.position}", QFontMetricsF(painter.font())
-        place = self._note_place()
-        left = place.left() + metrics.horizontalAdvance(spread_note(curves)) + 3 * SAMPLE_GAP
-        if left + SAMPLE + SAMPLE_GAP + metrics.horizontalAdvance(words) > place.right():
-            left = place.left()
-            place.setTop(place.top() + metrics.lineSpacing())
-        middle = place.top() + metrics.height() / 2
-        painter.setPen(pen)
+
+    def _paint_note(self, painter: QPainter) -> None:
+        """Say what is drawn of a term that differs by query, over whatever passes there."""
+        curves, query = self._shown.curves, self.query
+        if curves.exact:
+            return
+        metrics, place = QFontMetricsF(painter.font()), self._note_place()
+        ground = QColor(self._theme.card)
+        ground.setAlphaF(0.8)
+
+        def write(words: str, left: float, top: float, sample: float) -> float:
+            """Write words behind a sample of a line of that length; return where they end."""
+            width = sample + metrics.horizontalAdvance(words)
+            painter.fillRect(QRectF(left - 3, top, width + 6, metrics.height()), ground)
+            painter.drawText(QPointF(left + sample, top + metrics.ascent()), words)
+            return left + width
+
+        painter.setPen(QColor(self._theme.muted))
+        right = write(spread_note(curves), place.left(), place.top(), 0)
+        if query is None or not query.fits(curves):
+            return
+        words, sample = f"query {query.position}", SAMPLE + SAMPLE_GAP
+        left, top = right + 3 * SAMPLE_GAP, place.top()
+        if left + sample + metrics.horizontalAdvance(words) > place.right():
+            left, top = place.left(), top + metrics.lineSpacing()
+        painter.setPen(QPen(QColor(self._theme.text), 1))
+        write(words, left, top, sample)
+        middle = top + metrics.height() / 2
         painter.drawLine(QPointF(left, middle), QPointF(left + SAMPLE, middle))
-        place.setLeft(left + SAMPLE + SAMPLE_GAP)
-        painter.drawText(place, Qt.AlignmentFlag.AlignLeft, words)
 
     def _paint_ghost(self, painter: QPainter) -> None:
         """The family's own curve, dashed, wherever the edit hides it."""

@@ -36,7 +36,7 @@ def curve_chart(curves: CurveSet, n_trained: int, theme: Theme) -> Chart:
     if curves.low is not None and curves.high is not None:
         low, high = (thinned(x, each[:n].astype(np.float64)) for each in (curves.low, curves.high))
         band = (low[0], low[1], high[1])
-        title = "Mean of the term at each offset, and its 10–90 % spread"
+        title = f"Mean and 10–90 % spread of the term at each offset, from {curves.sampled} queries"
     return Chart(
         title,
         [Line(places, values, theme.accent, width=2.0 if curves.exact else 1.2)],

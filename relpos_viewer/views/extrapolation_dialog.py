@@ -246,6 +246,7 @@ class ExtrapolationDialog(QDialog):
     def showEvent(self, event: QShowEvent) -> None:
         """Catch up with the document."""
         super().showEvent(event)
+        self.slider.setFocus()
         self._on_choice()
 
     def hideEvent(self, event: QHideEvent) -> None:
@@ -438,7 +439,7 @@ class ExtrapolationDialog(QDialog):
             words.append("Stopped: what is shown may be sampled or incomplete.")
         elif self._runner.is_busy and isinstance(asked, MeasureRequest):
             words.append(f"Measuring weights at n = {asked.n:,}…")
-        elif self._runner.is_busy:
+        elif self._runner.is_busy and asked is not None and not asked.quick:
             words.append("Summing every row exactly…")
         else:
             words.append("Causal mask.")

@@ -325,3 +325,22 @@ def test_another_curve_laid_over_is_drawn_dashed_with_its_name_and_taken_away_ag
     assert np.array_equal(shot(editor), before)
     editor.set_overlay(None)
     assert np.array_equal(shot(editor), before)
+
+
+def test_the_note_and_the_name_of_the_query_can_be_read_over_any_curve_and_the_line_is_in_view(editor):
+    own = np.full(2 * N - 1, np.nan, np.float32)
+    own[:N] = 7.5
+    black = family()[0] + 40
+    shown = curve_set(family=family(h0=0.0), low=-black, high=black, exact=False)
+    editor.set_frame_curves(shown, True)
+    editor.set_frame_curves(curve_set(family=family(h0=0.0), exact=False), True)
+    editor.set_query(QueryLine(8, own))
+    assert editor.plot.values[0] < 7.5 < editor.plot.values[1]
+    editor.set_frame_curves(shown, True)
+    rect = editor.plot.plot_rect()
+    note = shot(editor)[int(rect.top()) + 5 : int(rect.top()) + 20, int(rect.left()) + 6 :]
+    columns = np.flatnonzero((far(note, LIGHT.muted) < 60).any(0))
+    assert len(columns) > 100 and (far(note, LIGHT.text) < 40).any(), (
+        "words in grey, the query's name in black"
+    )
+    assert (far(note[:, columns[0] : columns[-1]], CARD) < 12).mean() > 0.4, "on a ground of their own"
