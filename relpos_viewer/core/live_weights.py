@@ -382,10 +382,8 @@ class LiveWeights:
         for each in kept:
             a, b = each.band.offsets
             apart |= np.maximum(before, a) < np.minimum(after, b)
-        firsts, lasts = (
-            offsets[np.append(True, apart)[: len(offsets)]],
-            offsets[np.append(apart, True)[-len(offsets) :]],
-        )
+        firsts = np.concatenate((offsets[:1], offsets[1:][apart]))  # [run]
+        lasts = np.concatenate((offsets[:-1][apart], offsets[-1:]))  # [run]
         return list(zip(firsts.tolist(), (lasts + 1).tolist(), strict=True))
 
     def _with_ahead(self, run: Span, kept: list[_Held], most: int) -> Span:

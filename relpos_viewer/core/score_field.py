@@ -276,6 +276,7 @@ class ScoreField:
         values, shown = self._cells_of(one, stage, sampled, keys, norm)
         return values[place], shown[place]
 
+    @alone()
     def edit(self, head: int, offsets: object, values: object, cancel: CancelLike | None = None) -> None:
         """Set the edit curve Δ(δ) of a head at some offsets.
 
