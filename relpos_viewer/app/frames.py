@@ -16,6 +16,7 @@ import numpy as np
 
 from relpos_viewer.app.head_pictures import HeadPictures, Reader, head_pictures
 from relpos_viewer.app.runner import Cancel, Cancelled
+from relpos_viewer.app.terms import TermPicture, chosen_term, term_picture
 from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.errors import ViewerError
@@ -91,7 +92,7 @@ class Frame:
 
     `exact` is False for sampled pixels, which exact ones follow. `problem` says why the document's source cannot
     be shown; inputs are then those of the last one that could. `drift` is what a refresh found, None without one.
-    `plane` is that of a two-dimensional family.
+    `plane` is that of a two-dimensional family. `term` is the one that the positional panel shows, "" for all.
     """
 
     document: Document
@@ -108,6 +109,7 @@ class Frame:
     exact: bool = True
     drift: float | None = None
     plane: PlaneSet | None = None
+    term: str = ""
 
     @property
     def n_query(self) -> int:
@@ -151,6 +153,7 @@ class FrameMaker:
     _pictures: _Memo = field(default_factory=lambda: _Memo(let_go=_close))
     _content: _Memo = field(default_factory=_Memo)
     _plane: _Memo = field(default_factory=_Memo)
+    _term: _Memo = field(default_factory=_Memo)
 
     def __call__(self, request: FrameRequest, cancel: Cancel) -> Frame:
         """Return the frame.
@@ -200,18 +203,32 @@ class FrameMaker:
         if exact:
             pictures.prepare(cancel)
         curves = pictures.curves.with_edit(edit, document.edit.beyond(head, inputs.n_key))
-        levels = view_levels(pictures.limits(document.view), document.view, request.stages)
+        term = chosen_term(document, inputs, encoding)
+        alone: TermPicture | None = None
+        if term:
+            alone = self._term.get(
+                (inputs, document.encoding, document.mask, document.scale, head, term),
+                lambda: term_picture(document, inputs, encoding, term),
+            )
+        automatic = pictures.limits(document.view)
+
+        def limits(stage: Stage) -> Levels:
+            lone = alone is not None and stage == "positional"
+            return alone.limits(document.view) if lone else automatic(stage)
+
+        levels = view_levels(limits, document.view, request.stages)
         sees = pictures.rows_that_see()
         shape = request.viewport.shape
 
         def tile(stage: Stage) -> Tile:
             cancel.check()
             reduce = chosen_reduce(stage, document.view.reduce) if exact else "sample"
-            pixels = (
-                pictures.tile(stage, rows, cols, shape, reduce, cancel)
-                if exact
-                else pictures.preview(stage, rows, cols, shape)
-            )
+            if alone is not None and stage == "positional":
+                pixels = alone.tile(rows, cols, shape, reduce)
+            elif exact:
+                pixels = pictures.tile(stage, rows, cols, shape, reduce, cancel)
+            else:
+                pixels = pictures.preview(stage, rows, cols, shape)
             past = curves.beyond if stage == "positional" else None
             return _tile(pixels, rows, cols, levels[stage], reduce, sees, past)
 
@@ -234,6 +251,7 @@ class FrameMaker:
             exact=exact,
             drift=drift,
             plane=self._plane.get((inputs, document.encoding), lambda: plane_set(inputs, encoding)),
+            term=term,
         )
 
     def close(self) -> None:
@@ -242,6 +260,7 @@ class FrameMaker:
         self._pictures.forget()
         self._content.forget()
         self._plane.forget()
+        self._term.forget()
 
     def _read(self, document: Document, device: str) -> tuple[AttentionInputs, str]:
         """The inputs of the document's source, or else the last ones and why: so everything else stays live."""

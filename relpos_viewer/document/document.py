@@ -192,7 +192,8 @@ class View(FrozenStruct, frozen=True, eq=False):
     `low`…`high` (and `weights_low`…`weights_high`). `locked` holds (stage, low, high) and wins over
     `levels` for the stages in it: limits that do not follow the data. Colour maps are names of
     `app.palettes`; "auto" is the default of the theme. `hide_first_key` leaves the first key (the
-    attention sink) out of the colours of the weights.
+    attention sink) out of the colours of the weights. `term` names the one term of the positional part
+    that its panel shows, "" all of them; families without it show all.
     """
 
     head: int = 0
@@ -211,6 +212,7 @@ class View(FrozenStruct, frozen=True, eq=False):
     reduce: Reduce = "auto"
     curve_axis: CurveAxis = "linear"
     inspector: bool = True
+    term: str = ""
 
     def locked_limits(self, stage: str) -> tuple[float, float] | None:
         """The locked colour limits of a stage, or None when it is free."""

@@ -52,12 +52,14 @@ class EquationRow(QWidget):
         cell_pinned(query, key): the cell that was pinned by a click; (−1, −1) when it was released.
         viewport_changed(Viewport): the part on show or its pixels changed; at most once a display frame.
         layout_requested(str): show this stage alone, or "row" again.
+        term_chosen(str): show this term of the position alone, "" all of them.
     """
 
     cell_hovered = Signal(int, int)
     cell_pinned = Signal(int, int)
     viewport_changed = Signal(object)
     layout_requested = Signal(str)
+    term_chosen = Signal(str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -81,6 +83,7 @@ class EquationRow(QWidget):
             view.stage_requested.connect(self._request_stage)
             view.resized.connect(self._plan_report)
             self.views[stage] = view
+        self.views["positional"].terms.chosen.connect(self.term_chosen)
         self._signs = [OperatorSign(text, self) for text in ("+", "=", "softmax")]
         self._report_timer = QTimer(self)
         self._report_timer.setSingleShot(True)
@@ -114,6 +117,14 @@ class EquationRow(QWidget):
         """Say what each term is."""
         for stage, formula in formulas.items():
             self.views[stage].set_formula(formula)
+
+    def set_terms(self, terms: tuple[str, ...], shown: str, most: int | None) -> None:
+        """Offer to show one term of the position alone; see `TermBox`."""
+        self.views["positional"].set_terms(terms, shown, most)
+
+    def set_remark(self, text: str, tip: str) -> None:
+        """Say something about the positional term beside its formula."""
+        self.views["positional"].set_remark(text, tip)
 
     def set_layout(self, layout: str) -> None:
         """Arrange the matrices in one of `LAYOUTS`."""

@@ -21,6 +21,7 @@ from relpos_viewer.views.matrix_canvas import MatrixCanvas
 from relpos_viewer.views.matrix_layout import arrange
 from relpos_viewer.views.matrix_overlay import Cell
 from relpos_viewer.views.matrix_range import MatrixRange, Span
+from relpos_viewer.views.term_box import TermBox
 from relpos_viewer.views.theme import LIGHT, Theme
 
 TITLES: dict[Stage, tuple[str, str]] = {
@@ -32,6 +33,10 @@ TITLES: dict[Stage, tuple[str, str]] = {
 """Title and formula of every stage."""
 
 _AXIS_NAMES = ("query i ↑", "key j →")
+
+_GAP = 10  # between the parts of the title's line
+_BOX_HEIGHT = 22
+_FORMULA_ROOM = 70  # pixels that a remark leaves to the formula at least
 
 _ZOOM = 0.7  # extent left by one press of +
 
@@ -101,6 +106,10 @@ class MatrixView(QFrame):
         self._formula = ElidedLabel(self._formula_text, self)
         self._formula.setProperty("muted", True)
         self._formula.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.terms = TermBox(self)
+        self._remark = QLabel(self)
+        self._remark.setProperty("muted", True)
+        self._remark.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.canvas = MatrixCanvas(range_, self)
         self.canvas.setObjectName(names.MATRIX_CANVAS_PREFIX + stage)
         self.canvas.setAccessibleName(f"{title} picture")
@@ -132,6 +141,20 @@ class MatrixView(QFrame):
         """Say what this term is, at the right of the title."""
         self._formula_text = formula
         self._say_how()
+
+    def set_remark(self, text: str, tip: str) -> None:
+        """Say something about this term at the far right, where there is room; what it means is its tooltip."""
+        if text != self._remark.text():
+            self._remark.setText(text)
+            self._remark.setToolTip(tip)
+            self._arrange()
+
+    def set_terms(self, terms: tuple[str, ...], shown: str, most: int | None) -> None:
+        """Offer to show one of this stage's terms alone; see `TermBox`."""
+        before = self.terms.isHidden()
+        self.terms.set_terms(terms, shown, most)
+        if self.terms.isHidden() != before:
+            self._arrange()
 
     def set_labels(self, queries: tuple[str, ...], keys: tuple[str, ...]) -> None:
         """Take a label for every row and column."""
@@ -284,7 +307,7 @@ class MatrixView(QFrame):
         self.bar.set_orientation(places.bar_orientation)
         title_width = min(self._title.sizeHint().width(), places.title.width())
         self._title.setGeometry(QRect(places.title.topLeft(), QSize(title_width, places.title.height())))
-        self._formula.setGeometry(places.title.adjusted(title_width + 10, 0, 0, 0))
+        self._arrange_line(places.title.adjusted(title_width + _GAP, 0, 0, 0))
         self.canvas.setGeometry(places.matrix)
         self.query_axis.setGeometry(places.query_axis)
         self.key_axis.setGeometry(places.key_axis)
@@ -292,6 +315,21 @@ class MatrixView(QFrame):
         self.update()
         if self.canvas.size() != before:
             self.resized.emit()
+
+    def _arrange_line(self, line: QRect) -> None:
+        """Place what stands beside the title: the choice of terms, the formula, and the remark if it leaves room."""
+        room = _FORMULA_ROOM
+        if not self.terms.isHidden():
+            wide = min(self.terms.sizeHint().width(), line.width())
+            self.terms.setGeometry(line.x(), line.center().y() - _BOX_HEIGHT // 2, wide, _BOX_HEIGHT)
+            line = line.adjusted(wide + _GAP, 0, 0, 0)
+            room = 0  # the box says what the formula would
+        wide = self._remark.sizeHint().width()
+        self._remark.setVisible(bool(self._remark.text()) and wide + room <= line.width())
+        if not self._remark.isHidden():
+            self._remark.setGeometry(line.adjusted(line.width() - wide, 0, 0, 0))
+            line = line.adjusted(0, 0, -wide - _GAP, 0)
+        self._formula.setGeometry(line)
 
 
 def _pooling_words(tile: TileLike) -> str:

@@ -28,6 +28,8 @@ MATRIX_PREFIX = "matrix_"
 MATRIX_TITLE_PREFIX = "matrixTitle_"
 MATRIX_CANVAS_PREFIX = "matrixCanvas_"
 
+TERM_BOX = "termBox"
+
 # Curve editor
 CURVE_EDITOR = "curveEditor"
 CURVE_PLOT = "curvePlot"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QDialog
 
 from relpos_viewer.app.frames import Frame
+from relpos_viewer.app.inspections import TOEPLITZ_SHARE
+from relpos_viewer.core.field import LARGEST
+from relpos_viewer.core.numbers import short
+from relpos_viewer.document.document import replace
 from relpos_viewer.views.conventions_panel import ConventionsPanel
 from relpos_viewer.views.extrapolation_dialog import ExtrapolationDialog
 from relpos_viewer.views.shift_dialog import ShiftDialog
@@ -31,6 +36,7 @@ class WindowTools(QObject):
         self._share: float | None = None
         window.equation.cell_hovered.connect(self._on_cell)
         window.curve.offset_hovered.connect(self._on_offset)
+        window.equation.term_chosen.connect(self._on_term)
 
     def show_conventions(self) -> None:
         """Open the conventions beside the window."""
@@ -56,13 +62,19 @@ class WindowTools(QObject):
         _open(self.extrapolation)
 
     def show_frame(self, frame: Frame) -> None:
-        """Let the open tools follow a frame."""
+        """Let the open tools follow a frame, and offer its terms."""
+        terms = frame.encoding.positional_terms()
+        most = LARGEST if frame.n_key > LARGEST else None
+        self._window.equation.set_terms(terms if len(terms) > 1 else (), frame.term, most)
         for tool in self._made:
             tool.set_frame(frame)
 
     def show_figures(self, figures: dict[str, float]) -> None:
         """Take a head's figures."""
-        self._share = figures.get("Toeplitz share")
+        share = figures.get("Toeplitz share", math.nan)
+        self._share = None if math.isnan(share) else share
+        remark = "" if self._share is None else f"Toeplitz share {short(self._share)}"
+        self._window.equation.set_remark(remark, TOEPLITZ_SHARE)
         if self.conventions is not None:
             self.conventions.set_share(self._share)
 
@@ -90,6 +102,11 @@ class WindowTools(QObject):
         frame = self._window.frame
         if query >= 0 and frame is not None:
             self._on_offset(key - query - frame.inputs.query_start)
+
+    @Slot(str)
+    def _on_term(self, term: str) -> None:
+        window = self._window
+        window.history.set_view(replace(window.session.document.view, term=term))
 
     @Slot(object)
     def _on_offset(self, offset: int | None) -> None:

@@ -97,6 +97,7 @@ DOCUMENTS = {
             reduce="sample",
             curve_axis="symlog",
             inspector=False,
+            term="content-position",
         ),
     ),
     "tokens alone": Document(ArraySource("a.fasta", "a", {}, tokens=("M", "K"))),

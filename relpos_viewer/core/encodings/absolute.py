@@ -192,6 +192,10 @@ class Absolute(Encoding):
             return p_q @ inputs.w_q, p_k @ inputs.w_k  # [head, count, d] each
         return p_q, p_k
 
+    def positional_terms(self) -> tuple[str, ...]:
+        """Return the three names with a position in them."""
+        return ("content-position", "position-content", "position-position")
+
     def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
         q, k = needs_queries(self.title, inputs)
         start = inputs.query_start

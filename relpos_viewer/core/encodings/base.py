@@ -235,6 +235,10 @@ class Encoding:
         """Return the named parts whose sum is content + positional, each [head, query, key]; None without parts."""
         return None
 
+    def positional_terms(self) -> tuple[str, ...]:
+        """Return the names of those `terms` whose sum is positional; none without parts."""
+        return ()
+
     def output(self, inputs: AttentionInputs, weights: Tensor) -> Tensor | None:
         """Return what the encoding adds to weights · V, [head, query, d_v], for weights [head, query, key]."""
         return None

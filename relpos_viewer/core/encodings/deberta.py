@@ -128,6 +128,11 @@ class Deberta(Encoding):
             **self.with_heads(inputs.heads)._terms(inputs, scale, *everything),
         }
 
+    def positional_terms(self) -> tuple[str, ...]:
+        """Return the terms that `side` leaves."""
+        both = ("content-position", "position-content")
+        return {"both": both, "c2p": both[:1], "p2c": both[1:]}[self.side]
+
     def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
         q, k = needs_queries(self.title, inputs)
         start, d = inputs.query_start, q.shape[2]

@@ -116,6 +116,10 @@ class TransformerXL(Encoding):
             **self.with_heads(inputs.heads)._terms(inputs, scale, *everything),
         }
 
+    def positional_terms(self) -> tuple[str, ...]:
+        """Return the names of all terms but content."""
+        return ("key bias", "content-position", "position bias")
+
     def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
         q, k = needs_queries(self.title, inputs)
         u, v = (bias.to(q)[:, None] for bias in self.biases(q.shape[2]))  # [head, 1, d] each

@@ -58,6 +58,10 @@ class XLNet(TransformerXL):
             return r_s, drawn(SEED + 4, heads, self.first_head, 2, head_dim).transpose(0, 1) / 2
         return r_s, self.segments.expand(2, heads, -1)
 
+    def positional_terms(self) -> tuple[str, ...]:
+        """Return Transformer-XL's, and the segments'."""
+        return (*super().positional_terms(), "segment")
+
     def _terms(self, inputs: AttentionInputs, scale: float, rows: Span, cols: Span) -> dict[str, Tensor]:
         terms = super()._terms(inputs, scale, rows, cols)
         q, _ = needs_queries(self.title, inputs)
