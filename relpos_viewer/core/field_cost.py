@@ -35,7 +35,8 @@ def estimate(
     """
     bins = min(display[1], n_key)
     sums = 2 * n_query * bins * item  # sums and peaks of every row
-    factors = 2 * (n_query + n_key) * head_dim * item  # as given, and turned round
+    # As given, and turned round; keys also spread over the pixel columns.
+    factors = (2 * n_query + 4 * n_key) * head_dim * item
     # Scores and exponentials of what is held, and four int64 for each run of cells in one pixel column.
     held = max(BRUSH * n_query * item, min(HELD_BYTES, HELD * n_query * item))
     held = min(held, n_query * n_key * item)
