@@ -128,29 +128,51 @@ def test_nothing_to_fit_is_a_sentence() -> None:
         fit(encoding("alibi", heads=1), np.full(9, np.nan), np.ones(9, bool))
 
 
-def test_a_foreign_curve_is_fitted_at_least_as_well_as_by_a_dense_grid() -> None:
-    n = 300
+FOREIGN = {
+    "a hill": (300, lambda d: 2.2 * np.exp(-(((d - 30) / 9) ** 2)) - 0.9 * np.sqrt(d)),
+    "far away": (6000, lambda d: np.sin(d / 900) - 0.02 * np.sqrt(d) - 0.5 * (d > 4000)),
+    "too weak for the least strength": (300, lambda d: -0.004 * np.log1p(3 * d)),
+}
+
+
+@pytest.mark.parametrize("curve", FOREIGN)
+def test_a_foreign_curve_is_fitted_at_least_as_well_as_by_a_dense_grid(curve: str) -> None:
+    n, formula = FOREIGN[curve]
     delta = np.arange(1 - n, n)
     past = delta <= 0
     distance = -delta[past].astype(float)
-    y = 2.2 * np.exp(-(((distance - 30) / 9) ** 2)) - 0.9 * np.sqrt(distance)
+    y = formula(distance)
     target = np.where(past, 0.0, 5.0)
     target[past] = y
 
-    def least(shapes: np.ndarray) -> float:
-        """The smallest rms of a strength of at least 0.01, and a constant, over shapes [try, offset]."""
-        shapes, rest = shapes - shapes.mean(1, keepdims=True), y - y.mean()
-        strength = np.maximum(shapes @ rest / (shapes**2).sum(1), 0.01)
-        return float(np.sqrt(((rest - strength[:, None] * shapes) ** 2).mean(1)).min())
+    def least(shape: np.ndarray) -> float:
+        """The smallest rms of a strength of at least 0.01 of a shape [offset], and a constant."""
+        shape, rest = shape - shape.mean(), y - y.mean()
+        strength = max(shape @ rest / (shape @ shape), 0.01)
+        return float(np.sqrt(((rest - strength * shape) ** 2).mean()))
 
-    steepness = np.geomspace(0.01, 1e4, 3000)[:, None]
-    powers = np.linspace(0.01, 2, 3000)[:, None]
-    for name, shapes in (
-        ("kerple-log", -np.log1p(steepness * distance)),
-        ("kerple-power", -(distance**powers)),
-    ):
-        found = fit(encoding(name, heads=1), target, past)
-        assert found.rms <= least(shapes) * (1 + 1e-9), name
+    logs = min(least(-np.log1p(steepness * distance)) for steepness in np.geomspace(0.01, 1e4, 1000))
+    powers = min(least(-(distance**power)) for power in np.linspace(0.01, 2, 1000))
+    assert fit("kerple-log", target, past).rms <= logs * (1 + 1e-6)
+    assert fit("kerple-power", target, past).rms <= powers * (1 + 1e-6)
+
+
+def test_a_number_that_all_heads_share_weighs_what_they_want() -> None:
+    n = 100
+    bases = {0: 500.0, 1: 900.0, 2: 2000.0}
+    targets = {
+        head: encoding("sandwich", heads=3, base=base).fit_curve(n, head).numpy()
+        for head, base in bases.items()
+    }
+
+    def rms(base: float) -> float:
+        made = encoding("sandwich", heads=3, base=base)
+        rests = [target - made.fit_curve(n, head).numpy() for head, target in targets.items()]
+        return float(np.sqrt(np.mean([rest.var() for rest in rests])))
+
+    fits = fit_heads(encoding("sandwich", heads=3), targets)
+    found = float(np.sqrt(np.mean([each.rms**2 for each in fits.values()])))
+    assert found <= min(rms(base) for base in np.geomspace(400, 2500, 400)) * (1 + 1e-9)
 
 
 def test_kernels_fit_a_foreign_curve_at_least_as_well_as_searches_from_random_starts() -> None:
