@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,18 @@ def test_t5_buckets_written_down_so_that_they_hold_without_the_reference() -> No
     assert causal.tolist() == [0, 1, 15, 16, 17, 31, 31, 0]
     both = t5_bucket(torch.tensor([-64, 64, -7, 8, 12, -200, 1]), 32, 128, bidirectional=True)
     assert both.tolist() == [14, 30, 7, 24, 25, 15, 17]
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize(("buckets", "distance"), [(32, 128), (8, 16), (64, 40)])
+@pytest.mark.parametrize("n", [1, 7, 41, 129, 700])
+def test_the_runs_of_t5_buckets_are_those_of_every_offset(n, buckets, distance, both) -> None:
+    family = encoding("t5", num_buckets=buckets, max_distance=distance, bidirectional=both)
+    each = np.concatenate([np.full(high - low + 1, bucket) for bucket, (low, high) in family.runs(n)])
+    assert np.array_equal(each, family.buckets(n).numpy())
+    spans = [span for _bucket, span in family.runs(n)]
+    assert all(one[1] + 1 == other[0] for one, other in pairwise(spans))
+    assert (spans[0][0], spans[-1][1]) == (1 - n, n - 1)
 
 
 def test_a_cached_t5_decoding_step_keeps_its_place() -> None:

@@ -162,17 +162,18 @@ class Fire(Encoding):
 
     def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
         """Return control points: each moves the second layer so that the others stay."""
-        curve = self.fit_curve(n, head)
+        distances = self._control_offsets(n)[::-1]
+        values = self.fit_at(-torch.tensor(distances), head).tolist()  # [point]
         return tuple(
             Handle(
                 f"point {distance}",
                 -distance,
-                float(curve[n - 1 - distance]),
+                value,
                 None,
                 "value",
                 f"Control point at δ = {-distance}; moves the second layer",
             )
-            for distance in reversed(self._control_offsets(n))
+            for distance, value in zip(distances, values, strict=True)
         )
 
     def dragged(

@@ -91,9 +91,13 @@ class T5(Encoding):
 
     def runs(self, n: int) -> list[tuple[int, Span]]:
         """Return every run of offsets that share a bucket: (bucket, (first δ, last δ)), ascending."""
-        bucket = self.buckets(n).numpy()  # [2n−1]
+        # Past the largest distance no bucket changes any more: long sequences need no look at every offset.
+        near = min(n, max(self.max_distance, self.num_buckets) + 1)
+        bucket = self.buckets(near).numpy()  # [2·near−1]
         edges = [0, *(np.flatnonzero(np.diff(bucket)) + 1), len(bucket)]
-        return [(int(bucket[a]), (int(a) - n + 1, int(b) - n)) for a, b in pairwise(edges)]
+        runs = [[int(bucket[a]), int(a) - near + 1, int(b) - near] for a, b in pairwise(edges)]
+        runs[0][1], runs[-1][2] = 1 - n, n - 1
+        return [(bucket, (low, high)) for bucket, low, high in runs]
 
     def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
         """Return one handle a bucket, in the middle of its offsets."""
