@@ -122,9 +122,9 @@ class EquationRow(QWidget):
         """Offer to show one term of the position alone; see `TermBox`."""
         self.views["positional"].set_terms(terms, shown, most)
 
-    def set_remark(self, text: str, tip: str) -> None:
-        """Say something about the positional term beside its formula."""
-        self.views["positional"].set_remark(text, tip)
+    def set_remark(self, texts: tuple[str, ...], tip: str) -> None:
+        """Say something about the positional term beside its formula, in ever fewer words; see `MatrixView`."""
+        self.views["positional"].set_remark(texts, tip)
 
     def set_layout(self, layout: str) -> None:
         """Arrange the matrices in one of `LAYOUTS`."""

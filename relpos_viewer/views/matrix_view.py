@@ -36,7 +36,6 @@ _AXIS_NAMES = ("query i ↑", "key j →")
 
 _GAP = 10  # between the parts of the title's line
 _BOX_HEIGHT = 22
-_FORMULA_ROOM = 70  # pixels that a remark leaves to the formula at least
 
 _ZOOM = 0.7  # extent left by one press of +
 
@@ -107,6 +106,7 @@ class MatrixView(QFrame):
         self._formula.setProperty("muted", True)
         self._formula.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         self.terms = TermBox(self)
+        self._remarks: tuple[str, ...] = ()
         self._remark = QLabel(self)
         self._remark.setProperty("muted", True)
         self._remark.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -142,11 +142,16 @@ class MatrixView(QFrame):
         self._formula_text = formula
         self._say_how()
 
-    def set_remark(self, text: str, tip: str) -> None:
-        """Say something about this term at the far right, where there is room; what it means is its tooltip."""
-        if text != self._remark.text():
-            self._remark.setText(text)
-            self._remark.setToolTip(tip)
+    def set_remark(self, texts: tuple[str, ...], tip: str) -> None:
+        """Say something about this term at the far right, where there is room.
+
+        Args:
+            texts: the same in ever fewer words; the first one that fits is shown.
+            tip: what it means.
+        """
+        self._remark.setToolTip(tip)
+        if texts != self._remarks:
+            self._remarks = texts
             self._arrange()
 
     def set_terms(self, terms: tuple[str, ...], shown: str, most: int | None) -> None:
@@ -267,6 +272,7 @@ class MatrixView(QFrame):
         pooled = "" if self._shown is None else _pooling_words(self._shown[0])
         if (pooled or self._formula_text) != self._formula.text():
             self._formula.setText(pooled or self._formula_text)
+            self._arrange()
 
     def _enter(self, i: int, j: int) -> None:
         self._cell = (i, j)
@@ -317,18 +323,24 @@ class MatrixView(QFrame):
             self.resized.emit()
 
     def _arrange_line(self, line: QRect) -> None:
-        """Place what stands beside the title: the choice of terms, the formula, and the remark if it leaves room."""
-        room = _FORMULA_ROOM
-        if not self.terms.isHidden():
-            wide = min(self.terms.sizeHint().width(), line.width())
+        """Place what stands beside the title: the choice of terms, the formula, and a remark where there is room."""
+        chooses = not self.terms.isHidden()
+        if chooses:
+            wide = min(self.terms.across, line.width())
             self.terms.setGeometry(line.x(), line.center().y() - _BOX_HEIGHT // 2, wide, _BOX_HEIGHT)
             line = line.adjusted(wide + _GAP, 0, 0, 0)
-            room = 0  # the box says what the formula would
-        wide = self._remark.sizeHint().width()
-        self._remark.setVisible(bool(self._remark.text()) and wide + room <= line.width())
-        if not self._remark.isHidden():
+        words = self._formula.fontMetrics().horizontalAdvance
+        formula = words(self._formula.text()) + 2
+        # The choice says what the formula would, which then makes room; else the formula comes first.
+        room = line.width() - (0 if chooses else formula + _GAP)
+        remark = next((text for text in self._remarks if words(text) + 2 <= room), "")
+        self._remark.setText(remark)
+        self._remark.setVisible(bool(remark))
+        if remark:
+            wide = words(remark) + 2
             self._remark.setGeometry(line.adjusted(line.width() - wide, 0, 0, 0))
             line = line.adjusted(0, 0, -wide - _GAP, 0)
+        self._formula.setVisible(not chooses or formula <= line.width())
         self._formula.setGeometry(line)
 
 

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QComboBox, QWidget
 from relpos_viewer.views import names
 
 ALL = "all terms"
+_AROUND = 33  # pixels for the arrow and the margins
 TIP = "Show one term of the position alone. The score and the weights keep all of them."
 TOO_LONG = "Terms are shown apart for up to {most:,} keys; here the panel shows their sum."
 
@@ -25,10 +26,16 @@ class TermBox(QComboBox):
         super().__init__(parent)
         self.setObjectName(names.TERM_BOX)
         self.setAccessibleName("Term of the position")
-        self.setStyleSheet("QComboBox { padding: 0px 19px 0px 6px; }")
+        self.setStyleSheet("QComboBox { padding: 0px 2px 0px 6px; }")
         self.setVisible(False)
         self._terms: tuple[str, ...] = ()
         self.activated.connect(lambda place: self.chosen.emit(("", *self._terms)[place]))
+
+    @property
+    def across(self) -> int:
+        """Pixels that the longest term needs; Qt's own hint is generous."""
+        texts = [self.itemText(place) for place in range(self.count())]
+        return max(map(self.fontMetrics().horizontalAdvance, texts), default=0) + _AROUND
 
     def set_terms(self, terms: tuple[str, ...], shown: str, most: int | None) -> None:
         """Offer terms.

@@ -73,8 +73,8 @@ class WindowTools(QObject):
         """Take a head's figures."""
         share = figures.get("Toeplitz share", math.nan)
         self._share = None if math.isnan(share) else share
-        remark = "" if self._share is None else f"Toeplitz share {short(self._share)}"
-        self._window.equation.set_remark(remark, TOEPLITZ_SHARE)
+        remarks = () if self._share is None else (f"Toeplitz share {short(share)}", f"Toeplitz {share:.2g}")
+        self._window.equation.set_remark(remarks, TOEPLITZ_SHARE)
         if self.conventions is not None:
             self.conventions.set_share(self._share)
 

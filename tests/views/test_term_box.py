@@ -57,24 +57,28 @@ def test_a_sequence_that_is_too_long_is_told_why(qtbot: QtBot) -> None:
 
 
 def test_a_remark_gives_way_to_the_formula_and_says_what_it_means(card: MatrixView) -> None:
-    card.set_remark("Toeplitz share 0.87", TOEPLITZ_SHARE)
+    card.set_remark(("Toeplitz share 0.87", "Toeplitz 0.87"), TOEPLITZ_SHARE)
     remark = card._remark
     assert remark.isVisible() and remark.toolTip() == TOEPLITZ_SHARE
+    assert remark.text() == "Toeplitz share 0.87"
     assert not remark.geometry().intersects(card._formula.geometry())
+    card.set_formula("absolute, from q and k")
+    assert remark.text() == "Toeplitz 0.87"
     card.resize(200, 300)
-    assert not remark.isVisible()
-    card.resize(330, 400)
-    assert remark.isVisible()
-    card.set_remark("", "")
+    assert not remark.isVisible() and card._formula.isVisible()
+    card.resize(420, 400)
+    assert remark.text() == "Toeplitz share 0.87"
+    card.set_remark((), "")
     assert not remark.isVisible()
 
 
 def test_the_parts_of_the_title_do_not_overlap(card: MatrixView) -> None:
-    card.set_remark("Toeplitz share 0.87", TOEPLITZ_SHARE)
+    card.set_remark(("Toeplitz share 0.87", "Toeplitz 0.87"), TOEPLITZ_SHARE)
     card.set_terms(TERMS, "", None)
     for width in (180, 260, 330, 420, 700):
         card.resize(width, 400)
-        parts = [each.geometry() for each in (card._title, card.terms, card._remark) if each.isVisible()]
+        line = (card._title, card.terms, card._formula, card._remark)
+        parts = [each.geometry() for each in line if each.isVisible()]
         assert all(a.right() < b.left() for a, b in pairwise(parts)), width
         assert parts[-1].right() <= width
         assert card.terms.geometry().bottom() < card.canvas.y()
@@ -129,7 +133,7 @@ def test_a_hand_chooses_a_term_and_only_its_panel_changes(window: MainWindow, qt
 
 def test_the_toeplitz_share_stands_beside_the_formula(window: MainWindow, qtbot: QtBot) -> None:
     card = window.equation.views["positional"]
-    qtbot.waitUntil(lambda: card._remark.text().startswith("Toeplitz share 0."))
+    qtbot.waitUntil(lambda: card._remark.text().startswith("Toeplitz 0."))  # beside a box
     window.edits.set_encoding(replace(START, encoding=EncodingSpec("alibi")).encoding)
     qtbot.waitUntil(lambda: card._remark.text() == "Toeplitz share 1")
     window.edits.set_encoding(EncodingSpec("none"))
