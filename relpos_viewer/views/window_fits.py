@@ -93,7 +93,8 @@ class WindowFits(QObject):
         if self._dialog.isVisible():
             request = self._request()
             if request is not None and not request.same(self._asked):
-                self._runner.cancel()
+                self._give_up()
+                self._dialog.show_busy(True)  # a fit of the curve before must not be kept
                 self._timer.start()
 
     @Slot()
@@ -113,6 +114,7 @@ class WindowFits(QObject):
         if not request.same(self._asked):
             self._asked = request
             self._runner.submit(request)
+        self._dialog.show_busy(self._runner.is_busy)
 
     @Slot()
     def _ask_again(self) -> None:
@@ -121,8 +123,8 @@ class WindowFits(QObject):
 
     @Slot()
     def _stop(self) -> None:
-        self._runner.cancel()
-        self._asked = None
+        self._give_up()
+        self._dialog.show_busy(False)
         self._dialog.show_problem("Stopped.")
 
     def _request(self) -> FitRequest | None:
@@ -207,6 +209,10 @@ class WindowFits(QObject):
     def _on_kept(self, chosen: Explanation) -> None:
         """Make a fit the document's family, as one step."""
         window, answer = self._window, self._dialog.answer
+        request = self._request()
+        if request is None or not request.same(answer.request):
+            self._ask()
+            return
         whose = "every head" if len(chosen.fits) > 1 else f"head {next(iter(chosen.fits))}"
         document = kept(
             window.session.document, window.frame.curves, answer, chosen, rest=self._dialog.rest.isChecked()
@@ -215,8 +221,12 @@ class WindowFits(QObject):
 
     @Slot()
     def _on_hidden(self) -> None:
+        self._give_up()
+        self._window.curve.set_overlay(None)
+
+    def _give_up(self) -> None:
+        """Stop the fit under way, and forget that it was asked for."""
         self._timer.stop()
         self._runner.cancel()
         if self._dialog.answer is None or self._asked is not self._dialog.answer.request:
             self._asked = None
-        self._window.curve.set_overlay(None)

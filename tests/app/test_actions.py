@@ -64,6 +64,7 @@ WANTED = [
     "radius_down",
     "conventions",
     "shift_test",
+    "fit",
     "extrapolation",
     "getting_started",
     "shortcuts",

@@ -205,11 +205,19 @@ def test_a_new_edit_is_fitted_anew_and_the_chosen_family_stays_chosen(open_windo
     line = np.zeros((3, 2 * N - 1), np.float32)
     line[1] = 0.8 * DELTA
     window.edits.commit_curve(line, "Draw a line", None)
+    assert not child(dialog, QPushButton, names.FIT_KEEP).isEnabled()  # a fit of the curve before
     settle(window, qtbot)
+    assert child(dialog, QPushButton, names.FIT_KEEP).isEnabled()
     assert dialog.selected.encoding.name == "alibi"
     slope = dict(dialog.selected.fits[1].numbers)["slope"]
     assert slope == pytest.approx(alibi_rest(totals(window)[1].astype(float))[0], rel=1e-5)
     asked = dialog.answer
+    window.history.undo()
+    QApplication.processEvents()
+    window.history.redo()  # before the hand rested
+    settle(window, qtbot)
+    assert dialog.answer is asked
+    assert child(dialog, QPushButton, names.FIT_KEEP).isEnabled()
     window.actions_by_id["labels"].trigger()  # the same curve, shown in another way
     settle(window, qtbot)
     assert dialog.answer is asked
