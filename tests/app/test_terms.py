@@ -121,3 +121,8 @@ def test_an_edit_is_none_of_the_terms(frame_of) -> None:
         codes.append(maker(request, Cancel()).tiles["positional"].codes)
     maker.close()
     np.testing.assert_array_equal(*codes)
+
+
+def test_another_term_is_another_picture(frame_of) -> None:
+    codes = [frame_of("deberta", term).tiles["positional"].codes for term in (*TERMS["deberta"], "")]
+    assert all(not np.array_equal(a, b) for a, b in zip(codes, codes[1:] + codes[:1], strict=True))
