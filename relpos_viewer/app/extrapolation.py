@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from relpos_viewer.app.runner import Cancel
-from relpos_viewer.core.curves import CurveSet, sampled_curve_set
+from relpos_viewer.core.curves import SAMPLED_QUERIES, CurveSet, sampled_curve_set
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.extrapolation import (
     Measured,
@@ -116,6 +116,11 @@ class Longer:
     curves: CurveSet
     exact: bool
 
+    @property
+    def complete(self) -> bool:
+        """Whether a request that is not quick would show no more."""
+        return self.exact and not 0 < self.curves.sampled < SAMPLED_QUERIES
+
 
 @dataclass(frozen=True, eq=False)
 class MeasuredAt:
@@ -127,6 +132,8 @@ class MeasuredAt:
 
 # Up to here an exact picture comes while a hand moves.
 AT_ONCE = 4096
+# Queries that speak for all while a hand moves: each costs a row of scores.
+FEW_QUERIES = 8
 
 
 class ExtrapolationMaker:
@@ -173,13 +180,15 @@ class ExtrapolationMaker:
                 head=subject.head,
                 display=request.shape,
             )
-            self._field = field
-            self._curves = sampled_curve_set(inputs, encoding, field, subject.head)
-            self._field_key = key
+            self._field, self._field_key = field, key
         field, curves = self._field, self._curves
-        assert field is not None and curves is not None
+        assert field is not None
         whole = (0, n)
         exact = field.ready or not request.quick or n <= AT_ONCE
+        samples = FEW_QUERIES if request.quick else SAMPLED_QUERIES
+        if curves is None or 0 < curves.sampled < samples:
+            curves = sampled_curve_set(field.inputs, field.encoding, field, subject.head, samples)
+            self._curves = curves
         if exact:
             field.prepare(cancel=cancel)
             values, shown = field.tile("weights", whole, whole, request.shape, "mean", cancel=cancel)

@@ -106,10 +106,12 @@ class RowsOf(Protocol):
     def visible_offsets(self) -> np.ndarray: ...
 
 
-def sampled_curve_set(inputs: AttentionInputs, encoding: Encoding, field: RowsOf, head: int) -> CurveSet:
+def sampled_curve_set(
+    inputs: AttentionInputs, encoding: Encoding, field: RowsOf, head: int, samples: int = SAMPLED_QUERIES
+) -> CurveSet:
     """Return the curves of a sequence too long to sum every diagonal; arguments as for `curve_set`.
 
-    Where no exact curve exists, mean and quantiles come from `SAMPLED_QUERIES` evenly spaced queries, and the other
+    Where no exact curve exists, mean and quantiles come from `samples` evenly spaced queries, and the other
     heads are left out.
     """
     family = _exact_curves(inputs, encoding)  # [head, 2n−1]
@@ -118,7 +120,7 @@ def sampled_curve_set(inputs: AttentionInputs, encoding: Encoding, field: RowsOf
     sampled = 0
     if family is None:
         width = 2 * inputs.n_key - 1
-        queries = np.unique(np.linspace(0, inputs.n_query - 1, SAMPLED_QUERIES).astype(int))  # [sample]
+        queries = np.unique(np.linspace(0, inputs.n_query - 1, samples).astype(int))  # [sample]
         lines = np.full((width, len(queries)), np.nan, np.float32)  # [2n−1, sample]
         for place, query in enumerate(queries):
             lines[:, place] = query_curve(field.row(int(query)), int(query), inputs.query_start)

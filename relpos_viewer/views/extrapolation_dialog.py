@@ -355,7 +355,7 @@ class ExtrapolationDialog(QDialog):
         missing = [each for each in measured_lengths(n) if each not in self._measured and each < end]
         if missing:
             self._submit(MeasureRequest(self._subject, missing[0]))
-        elif shown is not None and not shown.exact and shown.request.n == n:
+        elif shown is not None and not shown.complete and shown.request.n == n:
             # The longest takes half a minute on two cores: last.
             self._submit(PictureRequest(self._subject, n, (PIXELS, PIXELS), quick=False))
         self._say_state()

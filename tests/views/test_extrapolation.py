@@ -193,3 +193,16 @@ def test_thinning_keeps_every_peak() -> None:
     places, values = thinned(x, y, 100)
     assert len(places) == len(values) <= 200 and (values.max(), values.min()) == (5, -3)
     assert places[np.argmax(values)] == pytest.approx(x[77], abs=0.02)
+
+
+@pytest.mark.parametrize(("name", "before", "after"), [("rope", 8, 64), ("alibi", 0, 0)])
+def test_a_curve_comes_from_few_queries_while_a_hand_moves(name: str, before: int, after: int) -> None:
+    subject = Subject(EncodingSpec(name), 0, 2, 8, None, None, View(), "cpu")
+    maker = ExtrapolationMaker()
+    quick, exact = (
+        maker(PictureRequest(subject, 4500, (50, 50), quick=quick), Cancel()) for quick in (True, False)
+    )
+    maker.close()
+    assert (quick.exact, quick.curves.sampled) == (False, before)
+    assert (exact.exact, exact.curves.sampled) == (True, after)
+    assert exact.complete and not quick.complete
