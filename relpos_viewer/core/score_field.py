@@ -1,8 +1,8 @@
 """ScoreField: exact, live pictures of attention at any length, without any matrix of [query, key].
 
 The module's parts: `visibility` says which cells count, `head_terms` writes scores block by block,
-`row_statistics` sums their exponentials, `level_sums` does it for most at once, `live_weights` follows a hand on the curve, `score_tiles` pools any
-viewport, `score_cells` reads single cells, `field_cost` says what it takes.
+`row_statistics` sums their exponentials, `level_sums` does so for most in few operations, `live_weights` follows a
+hand on the curve, `score_tiles` pools any viewport, `score_cells` reads single cells, `field_cost` says what it takes.
 """
 
 from __future__ import annotations
