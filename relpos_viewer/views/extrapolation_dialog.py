@@ -196,6 +196,11 @@ class ExtrapolationDialog(QDialog):
         """Whether everything that was asked for is on show."""
         return self.isVisible() and not self._runner.is_busy
 
+    @property
+    def state(self) -> str:
+        """What the last line says of the work."""
+        return self._state.text()
+
     def set_frame(self, frame: Frame) -> None:
         """Follow the document of a frame."""
         before, self._frame = self._frame, frame

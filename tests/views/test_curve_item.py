@@ -337,6 +337,7 @@ def test_the_note_and_the_name_of_the_query_can_be_read_over_any_curve_and_the_l
     editor.set_query(QueryLine(8, own))
     assert editor.plot.values[0] < 7.5 < editor.plot.values[1]
     editor.set_frame_curves(shown, True)
+    editor.plot.set_values(-5.0, 10.0)  # so that the band lies behind the words
     rect = editor.plot.plot_rect()
     note = shot(editor)[int(rect.top()) + 5 : int(rect.top()) + 20, int(rect.left()) + 6 :]
     columns = np.flatnonzero((far(note, LIGHT.muted) < 60).any(0))

@@ -162,6 +162,7 @@ def test_a_long_picture_is_sampled_first_and_can_be_stopped(open_with, qtbot: Qt
     qtbot.waitUntil(lambda: not dialog._runner.is_busy)
     qtbot.wait(50)
     assert len(pictures) == 2, "what was stopped does not begin again by itself"
+    assert "Stopped" in dialog.state
 
 
 def test_the_window_follows_the_theme_and_computes_nothing_while_it_is_hidden(
