@@ -133,6 +133,13 @@ _FILE = (
     ),
     ActionSpec("export_curve", "Export curve…", "File", "Write the curve alone: CSV or NPY.", icon="curve"),
     ActionSpec(
+        "export_encoding",
+        "Export encoding…",
+        "File",
+        "Take the encoding with you: a PyTorch function, a FlexAttention score_mod, or JSON.",
+        icon="parameters",
+    ),
+    ActionSpec(
         "copy_picture", "Copy picture", "File", "Copy the panels as a picture.", "Ctrl+Shift+P", "copy"
     ),
     ActionSpec("quit", "Quit", "File", "Close the program.", "Ctrl+Q", "quit", starts_section=True),
@@ -156,6 +163,13 @@ _EDIT = (
         "Edit",
         "Set the curve of this head from a copied table of offset and value.",
         "Ctrl+Shift+V",
+    ),
+    ActionSpec(
+        "copy_code",
+        "Copy as code",
+        "Edit",
+        "Copy the encoding with your edit as a PyTorch function.",
+        "Ctrl+Alt+C",
     ),
     ActionSpec(
         "exact_value",

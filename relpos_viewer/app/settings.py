@@ -120,6 +120,15 @@ class Settings:
     def figure(self, value: Mapping[str, Any]) -> None:
         self._store.setValue("figure", json.dumps(dict(value)))
 
+    @property
+    def code_kind(self) -> str:
+        """The kind of code that was exported last; empty at first."""
+        return str(self._store.value("code_kind", ""))
+
+    @code_kind.setter
+    def code_kind(self, kind: str) -> None:
+        self._store.setValue("code_kind", kind)
+
     # --- recent files -----------------------------------------------------------------------------
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from relpos_viewer.views.about_dialog import AboutDialog
+from relpos_viewer.views.code_dialog import CodeDialog
 from relpos_viewer.views.export_dialog import ExportFigureDialog
 from relpos_viewer.views.help_dialog import HelpDialog
 from relpos_viewer.views.question_dialog import QuestionDialog
@@ -10,6 +11,7 @@ from relpos_viewer.views.shortcuts_dialog import ShortcutsDialog
 
 __all__ = [
     "AboutDialog",
+    "CodeDialog",
     "ExportFigureDialog",
     "HelpDialog",
     "QuestionDialog",

@@ -138,7 +138,7 @@ class TopBar(QWidget):
             colours.addAction(actions[name])
         self.levels.setMenu(colours)
         export = QMenu(self)
-        for name in ("export_figure", "copy_picture", "export_data", "export_curve"):
+        for name in ("export_figure", "copy_picture", "export_data", "export_curve", "export_encoding"):
             export.addAction(actions[name])
         self.export.setMenu(export)
 

@@ -48,6 +48,8 @@ class WindowCommands(QObject):
             "export_figure": files.export_figure,
             "export_data": files.export_data,
             "export_curve": files.export_curve,
+            "export_encoding": files.export_encoding,
+            "copy_code": files.copy_code,
             "copy_picture": files.copy_picture,
             "quit": window.close,
             "undo": history.undo,

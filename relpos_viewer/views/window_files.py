@@ -24,13 +24,17 @@ from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import ArraySource, Document
 from relpos_viewer.document.files import SUFFIX, save_session
 from relpos_viewer.export.arrays import EXPORTERS, Exporter, Wanted, export_numbers, exporter_for
+from relpos_viewer.export.code import CodeKind, export_code, python_code
+from relpos_viewer.export.code import Wanted as WantedCode
 from relpos_viewer.export.figures import FigureOptions, figure_bytes, save_figure
 from relpos_viewer.export.picture import Picture, caption, picture
 from relpos_viewer.export.pixels import Part
 from relpos_viewer.sources.axes import order_question
 from relpos_viewer.sources.contents import Question
+from relpos_viewer.sources.encoding_file import EncodingFile, read_encoding_file, with_encoding
 from relpos_viewer.sources.files import FILE_KINDS
-from relpos_viewer.views.dialogs import ExportFigureDialog, QuestionDialog
+from relpos_viewer.sources.signatures import is_encoding_file
+from relpos_viewer.views.dialogs import CodeDialog, ExportFigureDialog, QuestionDialog
 
 if TYPE_CHECKING:
     from relpos_viewer.views.main_window import MainWindow
@@ -56,6 +60,7 @@ class WindowFiles(QObject):
         self._session_path: Path | None = None
         self._opened_name = ""
         self._figure_dialog: ExportFigureDialog | None = None
+        self._code_dialog: CodeDialog | None = None
         if path:
             self._took(Path(path))
 
@@ -77,6 +82,8 @@ class WindowFiles(QObject):
 
     def close(self) -> None:
         """Let files that are being written be finished."""
+        if self._code_dialog is not None:
+            self._code_dialog.close_worker()
         self._jobs.close()
 
     def forget_sequence(self) -> None:
@@ -103,11 +110,37 @@ class WindowFiles(QObject):
     def open_path(self, path: Path, tokens: str | os.PathLike[str] | None = None) -> None:
         """Open a file, with the tokens of another beside its arrays where one is given.
 
-        Asks about unsaved work, and about what the files leave open.
+        Asks about unsaved work, and about what the files leave open. An encoding alone joins the document that is
+        open, as one step.
         """
+        if is_encoding_file(path):
+            self._open_encoding(path)
+            return
         if self.may_discard():
             work = partial(open_document, path, self._window.session.document, tokens=tokens)
             self._read(path, work, self._on_opened, self._window.settings.answers(path), {})
+
+    def _open_encoding(self, path: Path) -> None:
+        self._jobs.start(
+            Job(
+                f"Opening {path.name}",
+                partial(read_encoding_file, path),
+                partial(self._on_encoding, path),
+                self._failed,
+            )
+        )
+
+    def _on_encoding(self, path: Path, read: EncodingFile) -> None:
+        window = self._window
+        try:
+            document = with_encoding(window.session.document, read)
+        except ViewerError as error:
+            window.say_error(error)
+            return
+        self._remember(path)
+        window.message.dismiss()
+        window.history.push(document, f"Open {path.name}")
+        window.say(" ".join(read.notes) or f"Took the encoding from {path.name}.")
 
     def ask_tokens(self) -> None:
         """Choose a file whose tokens stand beside the arrays of this document."""
@@ -440,6 +473,71 @@ class WindowFiles(QObject):
         else:
             self._window.say(sentence)
 
+    def export_encoding(self) -> None:
+        """Open the dialog of code, which then follows the document."""
+        window = self._window
+        if window.frame is None:
+            return
+        if self._code_dialog is None:
+            dialog = CodeDialog(window.settings.code_kind, str(window.settings.folder), window.theme, window)
+            dialog.save_requested.connect(self._on_save_code)
+            dialog.kind_chosen.connect(self._on_code_kind)
+            self._code_dialog = dialog
+            window.runner.delivered.connect(self._show_code)
+        self._code_dialog.set_theme(window.theme)
+        self._code_dialog.show()
+        self._code_dialog.raise_()
+        self._code_dialog.activateWindow()
+        self._show_code()
+
+    @Slot(object)
+    def _show_code(self, _delivered: object = None) -> None:
+        """Let the dialog follow, once the hand rests."""
+        frame, dialog = self._window.frame, self._code_dialog
+        if (
+            frame is not None
+            and dialog is not None
+            and dialog.isVisible()
+            and not self._window.history.is_previewing
+        ):
+            dialog.set_wanted(partial(_wanted_code, frame))
+
+    @Slot(str)
+    def _on_code_kind(self, kind: str) -> None:
+        self._window.settings.code_kind = kind
+
+    @Slot(object, str)
+    def _on_save_code(self, kind: CodeKind, path: str) -> None:
+        frame, dialog = self._window.frame, self._code_dialog
+        target = self._completed(path, kind.suffix)
+        if frame is None or dialog is None or target is None:
+            return
+        self._jobs.start(
+            Job(
+                f"Writing {target.name}",
+                lambda: export_code(_wanted_code(frame), target, kind),
+                partial(self._on_code_saved, target, dialog),
+                lambda error: dialog.say_error(str(error)),
+                can_cancel=False,
+            )
+        )
+
+    def _on_code_saved(self, path: Path, dialog: CodeDialog, _result: object) -> None:
+        self._window.settings.folder = path.parent
+        dialog.say(f"Wrote {path}.")
+
+    def copy_code(self) -> None:
+        """Put the encoding on the clipboard, as a PyTorch function."""
+        frame = self._window.frame
+        if frame is None:
+            return
+        work = partial(_python_code, frame)
+        self._jobs.start(Job("Copying the code", work, self._on_code_copied, self._failed))
+
+    def _on_code_copied(self, code: str) -> None:
+        QGuiApplication.clipboard().setText(code)
+        self._window.say("The encoding is on the clipboard, as a PyTorch function.")
+
     def export_data(self) -> None:
         """Write every number of every head, or the pixels that are on show."""
         kinds = [each for each in EXPORTERS if not each.name.startswith("curve")]
@@ -521,6 +619,21 @@ def _save_figure(frame: Frame, options: FigureOptions, path: str, cancel: Cancel
 
 def _figure_bytes(frame: Frame, options: FigureOptions, cancel: Cancel) -> bytes:
     return figure_bytes(_picture(frame, cancel), options)
+
+
+def _wanted_code(frame: Frame) -> WantedCode:
+    document = frame.document
+    return WantedCode.of(
+        frame.inputs,
+        frame.encoding,
+        edit=None if document.edit.is_zero else document.edit.at(frame.inputs.heads, frame.n_key),
+        scale=document.scale,
+        mask=document.mask if isinstance(document.mask, str) else "an array",
+    )
+
+
+def _python_code(frame: Frame) -> str:
+    return python_code(_wanted_code(frame))
 
 
 def _save_numbers(frame: Frame, path: str, kind: Exporter, cancel: Cancel) -> None:
