@@ -184,6 +184,17 @@ def term_of_head(
         return lambda rows: toeplitz_block(own, inputs.query_start, rows, (0, n))
     one = inputs.head(head)
     alone = family.for_one_head(head).for_blocks(one)
+    factors = alone.factors(one)
+    if factors is not None:  # what depends on keys alone is worked out once, not for every block of queries
+        assert one.q is not None, "factors are made from queries"
+        q, k = one.q[0], one.keys_per_head()[0]  # [query, d], [key, d]
+        turned_q, turned_k = factors[0][0], factors[1][0]  # [query, d], [key, d]
+
+        def turned(rows: Span) -> Tensor:
+            chosen = slice(*rows)
+            return scale * (turned_q[chosen] @ turned_k.mT - q[chosen] @ k.mT)  # [rows, key]
+
+        return turned
     return lambda rows: alone.positional(one, scale, rows, (0, n))[0]
 
 
