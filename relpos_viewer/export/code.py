@@ -21,13 +21,10 @@ import numpy as np
 
 from relpos_viewer.atomic import atomic_path
 from relpos_viewer.core.encodings import Encoding
-from relpos_viewer.core.encodings.base import BIAS_OF_PLACES, COLUMNS, constant
+from relpos_viewer.core.encodings.base import BIAS_OF_PLACES, COLUMNS, MOST_NUMBERS, constant
 from relpos_viewer.core.errors import ViewerError, nearest
 from relpos_viewer.core.inputs import AttentionInputs, shape_text
 from relpos_viewer.sources.jsonfile import ENCODING_FORMAT
-
-# Source that holds more numbers than this is no longer read by people, nor opened by editors with pleasure.
-MOST_NUMBERS = 200_000
 
 VERSION = 1
 

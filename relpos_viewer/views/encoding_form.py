@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
+    QCompleter,
     QFormLayout,
     QFrame,
     QHBoxLayout,
@@ -16,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from relpos_viewer.core.encodings import FAMILIES
+from relpos_viewer.core.encodings import FAMILIES, GROUPS
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.document.document import EncodingSpec
 from relpos_viewer.views import names
@@ -117,6 +119,7 @@ class EncodingForm(QWidget):
             label.setBuddy(editor)
             form.addRow(label, editor)
             self._editors[parameter.name] = editor
+        self._form = form
         # The old rows may be the sender of the signal that led here.
         self._column.replaceWidget(self._rows, rows)
         self._rows.setParent(None)
@@ -125,9 +128,13 @@ class EncodingForm(QWidget):
         self._defaults.setVisible(bool(family.parameters))
 
     def _fill(self) -> None:
-        for parameter in FAMILIES[self._spec.name].parameters:
-            value = self._spec.parameters.get(parameter.name, parameter.default)
-            self._editors[parameter.name].set_value(value)
+        """Show every value, and only the parameters that matter beside the others."""
+        parameters = FAMILIES[self._spec.name].parameters
+        values = {each.name: self._spec.parameters.get(each.name, each.default) for each in parameters}
+        for parameter in parameters:
+            editor = self._editors[parameter.name]
+            editor.set_value(values[parameter.name])
+            self._form.setRowVisible(editor, parameter.matters(values))
 
     # Hands
 
@@ -172,10 +179,10 @@ class EncodingPicker(QWidget):
         self.family = QComboBox()
         self.family.setObjectName(names.ENCODING_BOX)
         self.family.setAccessibleName("Position encoding")
-        for row, family in enumerate(FAMILIES.values()):
-            self.family.addItem(family.title, family.name)
-            tip = f"{family.summary}\n{family.paper}"
-            self.family.setItemData(row, tip, Qt.ItemDataRole.ToolTipRole)
+        self.family.setMaxVisibleItems(len(FAMILIES) + len(GROUPS))
+        for title, family_names in GROUPS.items():
+            self._add_group(title, family_names)
+        self._make_searchable()
         self.family.activated.connect(self._on_family)
         self.button = QToolButton()
         self.button.setObjectName(names.PARAMETERS_BUTTON)
@@ -209,8 +216,7 @@ class EncodingPicker(QWidget):
     def set_spec(self, spec: EncodingSpec) -> None:
         """Show `spec`; nothing is reported."""
         self._spec = self._known[spec.name] = spec
-        with QSignalBlocker(self.family):
-            self.family.setCurrentIndex(self.family.findData(spec.name))
+        self._show_family()
         family = FAMILIES[spec.name]
         self.family.setToolTip(f"{family.summary}\n{family.paper}")
         self.family.setAccessibleDescription(family.summary)
@@ -221,6 +227,49 @@ class EncodingPicker(QWidget):
         """Use the colours of `theme`."""
         self.button.setIcon(icon("parameters", theme))
         self.form.set_theme(theme)
+
+    def _add_group(self, title: str, family_names: tuple[str, ...]) -> None:
+        """Add families below a heading, which cannot be chosen."""
+        self.family.addItem(title)
+        model = self.family.model()
+        assert isinstance(model, QStandardItemModel)
+        heading = model.item(self.family.count() - 1)
+        heading.setFlags(Qt.ItemFlag.NoItemFlags)
+        letters = heading.font()
+        letters.setBold(True)
+        heading.setFont(letters)
+        for name in family_names:
+            family = FAMILIES[name]
+            self.family.addItem(family.title, name)
+            tip = f"{family.summary}\n{family.paper}"
+            self.family.setItemData(self.family.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+
+    def _make_searchable(self) -> None:
+        """Let a part of a family's title be typed; what is no title gives way to the family in force."""
+        self.family.setEditable(True)
+        self.family.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        completer = self.family.completer()
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setMaxVisibleItems(10)
+        line = self.family.lineEdit()
+        line.setAccessibleName("Position encoding; type to search")
+        line.returnPressed.connect(self._on_return)
+        line.editingFinished.connect(self._show_family)
+
+    def _on_return(self) -> None:
+        """Take the first family whose title holds what was typed."""
+        typed = self.family.lineEdit().text().strip().lower()
+        for row in range(self.family.count()):
+            name = self.family.itemData(row)
+            if typed and name is not None and (typed in self.family.itemText(row).lower() or typed == name):
+                self._on_family(row)
+                return
+
+    def _show_family(self) -> None:
+        with QSignalBlocker(self.family):
+            self.family.setCurrentIndex(self.family.findData(self._spec.name))
+            self.family.setEditText(FAMILIES[self._spec.name].title)
 
     def open_parameters(self) -> None:
         """Open the parameters below the button, inside the screen; Escape or a click beside them closes."""
@@ -235,7 +284,7 @@ class EncodingPicker(QWidget):
 
     def _on_family(self, row: int) -> None:
         name = self.family.itemData(row)
-        if name != self._spec.name:
+        if name is not None and name != self._spec.name:
             self._take(self._known.get(name, EncodingSpec(name)))
 
     def _on_form(self, spec: EncodingSpec) -> None:

@@ -30,12 +30,12 @@ def window(qtbot) -> Iterator[MainWindow]:
         Document.default(), source=TEXT, encoding=EncodingSpec("absolute"), edit=EditCurve(edit), scale=0.3
     )
     window = MainWindow(document, Settings.of_user())
-    qtbot.addWidget(window)
     window.show()
     qtbot.waitUntil(lambda: window.frame is not None and not window.runner.is_busy)
     yield window
     window.history.set_clean()
     window.close()
+    window.deleteLater()
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLineEdit, QToolButton, QWidget
 
-from relpos_viewer.core.encodings import FAMILIES
+from relpos_viewer.core.encodings import FAMILIES, GROUPS
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.document.document import EncodingSpec
 from relpos_viewer.sources.table_file import read_table_file
@@ -232,13 +232,88 @@ def test_several_arrays_without_a_telling_name_are_listed(tmp_path):
 # The picker
 
 
-def test_the_picker_lists_every_family_with_its_summary_and_paper(picker):
+def test_the_picker_lists_every_family_below_its_group_with_its_summary_and_paper(picker):
     box = picker.findChild(QComboBox, names.ENCODING_BOX)
-    assert [box.itemData(row) for row in range(box.count())] == list(FAMILIES)
-    for row, family in enumerate(FAMILIES.values()):
-        tip = box.itemData(row, Qt.ItemDataRole.ToolTipRole)
-        assert family.summary in tip
-        assert family.paper in tip
+    listed = [(box.itemText(row), box.itemData(row)) for row in range(box.count())]
+    wanted = []
+    for title, members in GROUPS.items():
+        wanted += [(title, None), *((FAMILIES[name].title, name) for name in members)]
+    assert listed == wanted
+    assert sorted(name for _, name in listed if name) == sorted(FAMILIES)
+    for row, (_, name) in enumerate(listed):
+        usable = bool(box.model().item(row).flags() & Qt.ItemFlag.ItemIsEnabled)
+        assert usable is (name is not None)
+        if name is not None:
+            tip = box.itemData(row, Qt.ItemDataRole.ToolTipRole)
+            assert FAMILIES[name].summary in tip
+            assert FAMILIES[name].paper in tip
+
+
+@pytest.mark.parametrize(
+    ("typed", "chosen"),
+    [
+        ("ALIBI", "alibi"),
+        ("window", "swin"),
+        ("v2", "swin-v2"),
+        ("xpos", "xpos"),
+        ("nothing of it", None),
+        ("", None),
+    ],
+)
+def test_a_part_of_a_title_finds_the_family(picker, qtbot, typed, chosen):
+    picker.set_spec(EncodingSpec("t5"))
+    specs = []
+    picker.spec_changed.connect(specs.append)
+    line = picker.family.lineEdit()
+    line.setFocus()
+    line.selectAll()
+    qtbot.keyClick(line, Qt.Key.Key_Delete)
+    qtbot.keyClicks(line, typed)
+    qtbot.keyClick(line, Qt.Key.Key_Return)
+    line.editingFinished.emit()
+    assert [spec.name for spec in specs] == ([] if chosen is None else [chosen])
+    assert line.text() == FAMILIES[chosen or "t5"].title
+    assert picker.family.currentData() == (chosen or "t5")
+
+
+@pytest.mark.parametrize(
+    ("family", "parameters", "hidden"),
+    [
+        ("rope", {}, {"factor", "original", "low", "high", "attention_factor"}),
+        ("rope", {"scaling_rule": "linear"}, {"original", "low", "high", "attention_factor"}),
+        ("rope", {"scaling_rule": "dynamic"}, {"low", "high", "attention_factor"}),
+        ("rope", {"scaling_rule": "llama3"}, {"attention_factor"}),
+        ("rope", {"scaling_rule": "yarn", "high": 32.0}, set()),
+        ("absolute", {}, set()),
+        ("absolute", {"kind": "learned"}, {"base"}),
+        ("swin-v2", {"cosine": False}, {"logit_scale"}),
+    ],
+)
+def test_parameters_that_do_not_matter_are_hidden(form, qtbot, family, parameters, hidden):
+    form.set_spec(EncodingSpec(family, parameters))
+    qtbot.wait(1)  # new rows are shown by the event loop
+    shown = {each.name: editor(form, each.name).isVisibleTo(form) for each in FAMILIES[family].parameters}
+    assert {name for name, visible in shown.items() if not visible} == hidden
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_a_parameter_depends_on_another_one_and_on_values_that_it_takes(family):
+    own = {each.name: each for each in family.parameters}
+    for parameter in family.parameters:
+        if parameter.when is not None:
+            name, values = parameter.when
+            assert all(own[name].read(value) == value for value in values)
+
+
+def test_the_longest_form_fits_a_small_screen(picker, qtbot):
+    for family, parameters in [(name, {}) for name in FAMILIES] + [
+        ("rope", {"scaling_rule": "yarn", "high": 32.0})
+    ]:
+        picker.set_spec(EncodingSpec(family, parameters))
+        picker.open_parameters()
+        qtbot.wait(1)
+        assert picker.popup.height() < 700, family
+        picker.popup.close()
 
 
 def test_going_back_to_a_family_brings_its_parameters_back(picker, qtbot):

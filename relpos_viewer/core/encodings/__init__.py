@@ -31,7 +31,7 @@ from relpos_viewer.core.encodings.xlnet import XLNet
 from relpos_viewer.core.encodings.xpos import XPos
 from relpos_viewer.core.errors import ViewerError, nearest
 
-__all__ = ["FAMILIES", "Encoding", "Parameter", "encoding", "encodings", "parse_encoding"]
+__all__ = ["FAMILIES", "GROUPS", "Encoding", "Parameter", "encoding", "encodings", "parse_encoding"]
 
 FAMILIES: dict[str, type[Encoding]] = {
     family.name: family
@@ -61,6 +61,27 @@ FAMILIES: dict[str, type[Encoding]] = {
         Absolute,
     )
 }
+
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "No position": ("none",),
+    "Additive curves": (
+        "curve",
+        "t5",
+        "alibi",
+        "kerple-log",
+        "kerple-power",
+        "sandwich",
+        "tisa",
+        "fire",
+    ),
+    "Rotary": ("rope", "xpos"),
+    "Vectors that meet queries and keys": ("shaw", "music", "transformer-xl", "xlnet", "deberta"),
+    "Gates": ("cope", "fox", "cable"),
+    "Planes": ("swin", "swin-v2", "beit"),
+    "Absolute": ("absolute",),
+}
+"""Every family once, by what it does, in the order of lists."""
 
 
 def encoding(name: str, *, heads: int | None = None, **parameters: Any) -> Encoding:

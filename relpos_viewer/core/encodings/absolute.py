@@ -51,7 +51,15 @@ class Absolute(Encoding):
             "sinusoidal: fixed sines and cosines; learned: a table with a last position.",
             choices=("sinusoidal", "learned"),
         ),
-        Parameter("base", "float", 10000.0, "Base of the sinusoid's frequencies.", 1.000001, 1e12),
+        Parameter(
+            "base",
+            "float",
+            10000.0,
+            "Base of the sinusoid's frequencies.",
+            1.000001,
+            1e12,
+            when=("kind", ("sinusoidal",)),
+        ),
         Parameter("strength", "float", 1.0, "Factor on the position vectors.", 0.0, 1e6),
         Parameter("table", "table", None, "Learned vectors [position, D]; seeded random ones when empty."),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -20,6 +19,8 @@ from relpos_viewer.core.offsets import offsets, toeplitz_block
 Span = tuple[int, int]
 
 COLUMNS = 100  # how wide the source is that `Encoding.python` writes
+# Source that holds more numbers than this is no longer read by people, nor opened by editors with pleasure.
+MOST_NUMBERS = 200_000
 BIAS_OF_PLACES = "def bias(n_query, n_key, q=None, k=None, scale=None, device=None):"
 BIAS_OF_VECTORS = (
     "def bias(n_query, n_key, q, k, scale=None):\n    scale = q.shape[-1] ** -0.5 if scale is None else scale"
@@ -38,6 +39,7 @@ class Parameter:
         minimum: smallest number allowed.
         maximum: largest number allowed.
         choices: the words allowed, for kind "choice".
+        when: another parameter and its values with which this one matters; None when it always does.
     """
 
     name: str
@@ -47,6 +49,11 @@ class Parameter:
     minimum: float | None = None
     maximum: float | None = None
     choices: tuple[str, ...] = ()
+    when: tuple[str, tuple[Any, ...]] | None = None
+
+    def matters(self, values: Mapping[str, Any]) -> bool:
+        """Return whether it changes anything beside these values of the family's parameters, by name."""
+        return self.when is None or values[self.when[0]] in self.when[1]
 
     def read(self, value: Any) -> Any:
         """Return `value` (a Python value, or text from the command line) as this parameter's type.
@@ -480,36 +487,54 @@ def read_parameters(family: type[Encoding], given: Mapping[str, Any]) -> dict[st
     return {name: known[name].read(value) for name, value in given.items()}
 
 
-def literal(table: Tensor | np.ndarray | float) -> str:
-    """Return numbers as Python source: a number, or a float64 tensor that holds a table's values."""
-    array = np.asarray(table)
-    # str gives the shortest digits that read back as the same float32.
-    numbers = np.array([float(str(value)) for value in array.ravel()], np.float64).reshape(array.shape)
-    text = re.sub(r"\b(nan|inf)\b", r"math.\1", str(numbers.tolist()))
-    return text if array.ndim == 0 else f"torch.tensor({text}, dtype=torch.float64)"
+def literal(number: float | np.generic) -> str:
+    """Return a number as Python source, with the shortest digits that read back as the same float32 or float64."""
+    value = float(str(number))
+    return (
+        repr(value)
+        if math.isfinite(value)
+        else f"math.{value}"
+        if value >= 0 or value != value
+        else "-math.inf"
+    )
 
 
 def constant(name: str, table: Tensor | np.ndarray, shape: str) -> str:
-    """Return `NAME = torch.tensor(…)  # shape` as lines of at most `COLUMNS` columns."""
+    """Return `NAME = torch.tensor(…)  # shape` as lines of at most `COLUMNS` columns.
+
+    Raises:
+        ViewerError: for more than `MOST_NUMBERS` numbers.
+    """
     numbers = np.asarray(table)
-    line = f"{name} = {literal(numbers)}  # {shape}"
-    if len(line) <= COLUMNS:
-        return line
-    rows = "\n".join(_rows(numbers, "    "))
+    if numbers.size > MOST_NUMBERS:
+        raise ViewerError(
+            f"{name} would take {numbers.size:,} numbers of source code; export its data instead."
+        )
+    texts = np.array([literal(number) for number in numbers.ravel()], object).reshape(numbers.shape)
+    if numbers.size < COLUMNS:
+        line = f"{name} = torch.tensor({_nested(texts)}, dtype=torch.float64)  # {shape}"
+        if len(line) <= COLUMNS:
+            return line
+    rows = "\n".join(_rows(texts, "    "))
     return f"{name} = torch.tensor(\n{rows},\n    dtype=torch.float64,\n)  # {shape}"
 
 
-def _rows(numbers: np.ndarray, indent: str) -> list[str]:
-    """Return a nested list as lines, each list on a line of its own where it fits."""
-    if numbers.ndim == 1:
-        text = f"[{', '.join(map(literal, numbers))}]"
+def _nested(texts: np.ndarray) -> str:
+    parts = texts if texts.ndim == 1 else map(_nested, texts)
+    return f"[{', '.join(parts)}]"
+
+
+def _rows(texts: np.ndarray, indent: str) -> list[str]:
+    """Return a nested list of numbers as lines, each list on a line of its own where it fits."""
+    if texts.ndim == 1:
+        text = _nested(texts)
         if len(indent) + len(text) < COLUMNS:
             return [indent + text]
         inner = indent + "    "
         wrapped = textwrap.wrap(text[1:-1] + ",", COLUMNS, initial_indent=inner, subsequent_indent=inner)
         return [f"{indent}[", *wrapped, f"{indent}]"]
     lines = [f"{indent}["]
-    for part in numbers:
+    for part in texts:
         lines += _rows(part, indent + "    ")
         lines[-1] += ","
     return [*lines, f"{indent}]"]

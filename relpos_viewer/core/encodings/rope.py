@@ -63,9 +63,23 @@ class Rope(Encoding):
             choices=SCALINGS,
         ),
         Parameter(
-            "factor", "float", 4.0, "How many times longer the context becomes, by the scaling.", 1.0, 1e6
+            "factor",
+            "float",
+            4.0,
+            "How many times longer the context becomes, by the scaling.",
+            1.0,
+            1e6,
+            when=("scaling_rule", SCALINGS[1:]),
         ),
-        Parameter("original", "int", 8192, "Length that was trained before the scaling.", 1, 2**30),
+        Parameter(
+            "original",
+            "int",
+            8192,
+            "Length that was trained before the scaling.",
+            1,
+            2**30,
+            when=("scaling_rule", ("dynamic", "yarn", "llama3")),
+        ),
         Parameter(
             "low",
             "float",
@@ -73,6 +87,7 @@ class Rope(Encoding):
             "Turns within the original length below which a pair is stretched.",
             1e-6,
             1e6,
+            when=("scaling_rule", ("yarn", "llama3")),
         ),
         Parameter(
             "high",
@@ -81,6 +96,7 @@ class Rope(Encoding):
             "Turns above which a pair is left alone: 4 in Llama 3, 32 in YaRN.",
             1e-6,
             1e6,
+            when=("scaling_rule", ("yarn", "llama3")),
         ),
         Parameter(
             "attention_factor",
@@ -89,6 +105,7 @@ class Rope(Encoding):
             "YaRN's factor on cos and sin; 0 takes 0.1 ln(factor) + 1.",
             0.0,
             1e3,
+            when=("scaling_rule", ("yarn",)),
         ),
     )
 
@@ -242,7 +259,9 @@ class Rope(Encoding):
         turned = int((n_trained * trained >= 2 * math.pi).sum())
         new = int(self.new_angles(n_trained, n, head_dim).sum())
         words = f"{turned} of {len(trained)} pairs turned at least once in training; "
-        seen = f"{new} slow ones see angles they never saw" if new else "no slow one sees an angle it never saw"
+        seen = (
+            f"{new} slow ones see angles they never saw" if new else "no slow one sees an angle it never saw"
+        )
         rules = {
             "none": "",
             "linear": f", as every position is divided by {self.factor:g}",
@@ -259,7 +278,9 @@ class Rope(Encoding):
         Training is taken to know the plain frequencies; a pair that turned once there has seen every angle.
         """
         whole = 2 * math.pi
-        seen = n_trained * _plain(self.base, self.rotary_dim(head_dim))  # [pair], the largest angle of training
+        seen = n_trained * _plain(
+            self.base, self.rotary_dim(head_dim)
+        )  # [pair], the largest angle of training
         now = n * self.frequencies(head_dim, n)  # [pair]
         # Dividing by the factor and multiplying by the length need not meet to the last bit.
         return (seen < whole) & (now > seen * (1 + 1e-9))

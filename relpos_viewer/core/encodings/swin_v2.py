@@ -49,7 +49,11 @@ class SwinV2(PlaneEncoding):
         Parameter("trained", "int", 0, "Width of the window in training; 0 for the same.", 0, 4096),
         Parameter("cosine", "bool", True, "Whether scores are scaled cosines; otherwise scale · q·k stays."),
         Parameter(
-            "logit_scale", "table", None, "Logarithm of the factor on cosines [head]; ln 10 when empty."
+            "logit_scale",
+            "table",
+            None,
+            "Logarithm of the factor on cosines [head]; ln 10 when empty.",
+            when=("cosine", (True,)),
         ),
         Parameter("w1", "table", None, "First layer's weights [hidden, 2]; seeded when empty."),
         Parameter("b1", "table", None, "First layer's biases [hidden]."),
