@@ -42,6 +42,7 @@ from relpos_viewer.core.score_field import ScoreField
 
 D, BRUSH, DISPLAY = 64, 64, (512, 512)
 STAGES = ("content", "positional", "scores", "weights")
+CAUSAL = ("causal", "window:300", "left-padding:99")  # masks under which no query sees a later key
 
 
 class Stopped(Exception):  # noqa: N818
@@ -237,6 +238,8 @@ def exactness(device: torch.device, n: int, edits: int) -> dict[str, Any]:
             f"documents:{n - n // 3},{n // 3}",
             array,
         ):
+            if name == "xpos" and (not isinstance(mask, str) or mask not in CAUSAL):
+                continue  # made for causal models: with keys after the query its scores grow beyond float32's digits
             exact = attention(q.double(), k.double(), encoding=family, mask=mask)
             field = ScoreField(q, k, encoding=family, mask=mask, device=device)
             weights = field.tile("weights", *view)[0]

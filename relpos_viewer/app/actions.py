@@ -485,17 +485,6 @@ _TOOLS = (
     ),
 )
 
-_FIT = (
-    ActionSpec(
-        "fit",
-        "Fit a family…",
-        "Tools",
-        "Find out which family explains the shown curve best, and with which numbers.",
-        "Ctrl+F",
-        "curve",
-    ),
-)
-
 _EXPLAIN = (
     ActionSpec(
         "conventions",
@@ -521,6 +510,17 @@ _EXPLAIN = (
         "Show what the encoding does to sequences longer than those of its training.",
         "Ctrl+Shift+X",
         "extrapolation",
+    ),
+)
+
+_FIT = (
+    ActionSpec(
+        "fit",
+        "Fit a family…",
+        "Tools",
+        "Find out which family explains the shown curve best, and with which numbers.",
+        "Ctrl+F",
+        "curve",
     ),
 )
 
@@ -560,6 +560,11 @@ GESTURES: tuple[Gesture, ...] = (
     Gesture("Matrices", "Arrow keys", "Move to the next cell"),
     Gesture("Matrices", "Home or double-click", "Show the whole matrices"),
     Gesture("Matrices", "Double-click a title", "Show that panel alone, and back"),
+    Gesture("Plane", "Drag a cell", "Change its value; neighbours within the radius follow"),
+    Gesture("Plane", "Shift-drag", "Select a rectangle"),
+    Gesture("Plane", "Arrow keys", "Move the selection; with Shift stretch it"),
+    Gesture("Plane", "Ctrl+Up, Ctrl+Down, + or −", "Change the selected values"),
+    Gesture("Plane", "Enter or double-click", "Type the exact value"),
     Gesture("Tokens", "Click a token", "Select its row"),
     Gesture("Tokens", "Left, Right, Home, End", "Move to another token; Enter selects its row"),
 )
