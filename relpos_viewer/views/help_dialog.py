@@ -31,6 +31,9 @@ from relpos_viewer.views.theme import Theme
 
 TOPICS = ("getting-started", "equation", "curve", "encodings", "keyboard", "files")
 
+PICTURE = "\ufffc"  # stands in the text where a picture is
+SIZE = (960, 660)  # the pictures of families are seen whole
+
 
 class HelpDialog(QDialog):
     """Non-modal: it may stay open beside the window while one tries things out."""
@@ -40,7 +43,7 @@ class HelpDialog(QDialog):
         self._theme = theme
         self.setObjectName(names.HELP_DIALOG)
         self.setWindowTitle("Help")
-        self.resize(760, 560)
+        self.resize(*SIZE)
         self._topics = QListWidget()
         self._topics.setObjectName(names.HELP_TOPICS)
         self._topics.setAccessibleName("Topics")
@@ -77,8 +80,10 @@ class HelpDialog(QDialog):
         return TOPICS[self._topics.currentRow()]
 
     def _on_topic(self, item: QListWidgetItem) -> None:
-        text = resource("help", f"{item.data(Qt.ItemDataRole.UserRole)}.md").read_text(encoding="utf-8")
-        self._text.setMarkdown(text)
+        source = resource("help", f"{item.data(Qt.ItemDataRole.UserRole)}.md")
+        # Pictures are found beside the text.
+        self._text.document().setBaseUrl(QUrl.fromLocalFile(str(source)))
+        self._text.setMarkdown(source.read_text(encoding="utf-8"))
         self._loosen()
         self._text.moveCursor(QTextCursor.MoveOperation.Start)
 
@@ -99,7 +104,9 @@ class HelpDialog(QDialog):
         while block.isValid():
             cursor = QTextCursor(block)
             style = QTextBlockFormat()
-            style.setLineHeight(130, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+            # The height of a picture's line is the picture's.
+            percent = 100 if PICTURE in block.text() else 130
+            style.setLineHeight(percent, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
             if cursor.currentTable() is None:
                 style.setBottomMargin(4 if block.textList() else 9)
                 style.setTopMargin(0)
@@ -107,8 +114,9 @@ class HelpDialog(QDialog):
             if block.blockFormat().headingLevel():
                 cursor.select(QTextCursor.SelectionType.BlockUnderCursor)
                 letters = QTextCharFormat()
-                # Qt's own headings are up to twice the text's size; a step of two is enough here.
-                letters.setProperty(QTextFormat.Property.FontSizeAdjustment, 2)
+                # Qt's own headings are up to twice the text's size; a step or two is enough here.
+                step = 1 if block.blockFormat().headingLevel() > 2 else 2
+                letters.setProperty(QTextFormat.Property.FontSizeAdjustment, step)
                 cursor.mergeCharFormat(letters)
             self._colour_links(block)
             block = block.next()

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
-from PySide6.QtGui import QColor, QGuiApplication
-from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QRadioButton
+from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QRadioButton, QTextBrowser
 
 from relpos_viewer.app.actions import ACTIONS, GESTURES
+from relpos_viewer.core.encodings import FAMILIES
 from relpos_viewer.export.figures import FORMATS, PANELS, FigureOptions
 from relpos_viewer.resources import resource
 from relpos_viewer.sources.contents import Question
@@ -244,9 +245,38 @@ def test_every_link_of_the_help_leads_to_a_topic(qtbot, topic):
     dialog = HelpDialog(LIGHT)
     qtbot.addWidget(dialog)
     text = resource("help", f"{topic}.md").read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)]+)\)", text):
+    for target in re.findall(r"(?<!!)\[[^]]*\]\(([^)]+)\)", text):
         dialog.findChild(object, names.HELP_TEXT).anchorClicked.emit(QUrl(target))
         assert f"{dialog.topic()}.md" == target
+
+
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
+def test_the_help_tells_of_every_family_its_parameters_its_trap_and_its_paper(family):
+    text = resource("help", "encodings.md").read_text(encoding="utf-8")
+    section = text.partition(f"### {family.title}\n")[2].partition("\n#")[0]
+    assert family.summary in section
+    assert family.paper.lower() in section.lower()
+    assert "Watch out: " in section
+    assert "Handle" in section
+    for parameter in family.parameters:
+        assert f"`{parameter.name}`" in section
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_the_help_shows_a_picture_of_every_family(qtbot, name):
+    dialog = HelpDialog(LIGHT)
+    qtbot.addWidget(dialog)
+    dialog.show_topic("encodings")
+    browser = dialog.findChild(QTextBrowser, names.HELP_TEXT)
+    picture = f"../screenshots/families/{name}.png"
+    assert picture in browser.toHtml()
+    path = resource("screenshots", "families", f"{name}.png")
+    assert path.stat().st_size <= 60_000
+    kind = QTextDocument.ResourceType.ImageResource
+    image = browser.document().resource(kind, browser.document().baseUrl().resolved(QUrl(picture)))
+    shown = image if isinstance(image, QImage) else QImage(str(path))
+    assert shown.width() == 700
+    assert browser.document().baseUrl().resolved(QUrl(picture)).toLocalFile() == str(path)
 
 
 def test_the_help_has_no_text_that_no_topic_shows():
