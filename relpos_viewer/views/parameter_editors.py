@@ -18,6 +18,7 @@ from relpos_viewer.core.encodings import Parameter
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import shape_text
 from relpos_viewer.sources.table_file import TABLE_SUFFIXES, read_table_file
+from relpos_viewer.views import names
 from relpos_viewer.views.number_boxes import DecimalBox, IntegerBox
 
 WIDEST_INTEGER = 2**31 - 1  # what a QSpinBox holds
@@ -137,10 +138,12 @@ class TableEditor(QWidget):
         self._parameter = parameter
         self._shape = QLabel()
         self._load = QToolButton()
+        self._load.setObjectName(names.LOAD_PREFIX + parameter.name)
         self._load.setText("Load table…")
         self._load.setAccessibleName(f"Load {parameter.name} from a file")
         self._load.clicked.connect(self._on_load)
         self._forget = QToolButton()
+        self._forget.setObjectName(names.FORGET_PREFIX + parameter.name)
         self._forget.setText("Forget")
         self._forget.setAccessibleName(f"Forget the loaded {parameter.name}")
         self._forget.clicked.connect(self._on_forget)
