@@ -254,7 +254,6 @@ class EncodingPicker(QWidget):
         completer.setMaxVisibleItems(10)
         line = self.family.lineEdit()
         line.setObjectName(names.ENCODING_SEARCH)
-        line.setAccessibleName("Position encoding, typed")
         line.setAccessibleName("Position encoding; type to search")
         line.returnPressed.connect(self._on_return)
         line.editingFinished.connect(self._show_family)
