@@ -65,8 +65,8 @@ from relpos_viewer.views.window_files import WindowFiles
 from relpos_viewer.views.window_fits import WindowFits
 from relpos_viewer.views.window_heads import WindowHeads
 from relpos_viewer.views.window_layout import WindowLayout
-from relpos_viewer.views.window_tools import WindowTools
 from relpos_viewer.views.window_plane import WindowPlane
+from relpos_viewer.views.window_tools import WindowTools
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
 INSPECTOR_ROOM = 1160
@@ -135,8 +135,8 @@ class MainWindow(QMainWindow):
         self.cursor_place = WindowCursor(self)
         self.edits = WindowEdits(self)
         self.files = WindowFiles(self, path)
-        self.fits = WindowFits(self)
         self.tools = WindowTools(self)
+        self.fits = WindowFits(self)
         self.commands = WindowCommands(self)
         self.heads = WindowHeads(self)
         self.plane_edits = WindowPlane(self)
@@ -362,6 +362,8 @@ class MainWindow(QMainWindow):
         future_masked = not frame.curves.visible[frame.curves.n :].any()
         self.curve.set_frame_curves(frame.curves, future_masked, frame.curves.beyond_rule)
         self.plane_edits.show(frame)
+        if before is None or _commanded(before) != _commanded(frame):
+            self._show_actions()
         if new_sequence:
             # The editor answers for the newest edit, of which this frame may be a picture or two behind.
             self.curve.set_edit(self.session.document.edit.at(frame.inputs.heads, frame.n_key))
@@ -572,8 +574,8 @@ class MainWindow(QMainWindow):
         self.settings.sync()
         self.runner.close()
         self._maker.close()
-        self.tools.close()
         self.fits.close()
+        self.tools.close()
         self.heads.close()
         self.files.close()
         self.autosave.close()
@@ -581,6 +583,11 @@ class MainWindow(QMainWindow):
         self._row_timer.stop()
         self._refresh_timer.stop()
         event.accept()
+
+
+def _commanded(frame: Frame) -> tuple[int, bool]:
+    """Return what of a picture decides which commands can be given: its heads, and whether it has buckets."""
+    return frame.inputs.heads, frame.curves.buckets is not None
 
 
 def _formulas(frame: Frame) -> dict[Stage, str]:
@@ -593,9 +600,8 @@ def _formulas(frame: Frame) -> dict[Stage, str]:
         content = "q·k" if scale == 1 else f"{scale:g} · q·k"
     family = frame.encoding
     if frame.inputs.bias is None:
-        position = plane_formula(family) or (
-            "b(j − i)" if frame.curves.exact else f"{family.name}, from q and k"
-        )
+        not_a_curve = "b(i, j)" if family.of_places else f"{family.name}, from q and k"
+        position = plane_formula(family) or ("b(j − i)" if frame.curves.exact else not_a_curve)
     elif family.name == "none":
         position = "given bias"
     else:

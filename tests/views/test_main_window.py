@@ -834,6 +834,37 @@ def test_a_damaged_arrangement_is_left_out(window: MainWindow, state: bytes) -> 
     assert window.arrangement.sizes() == before
 
 
+def test_the_commands_of_a_first_picture_can_be_given_at_once(
+    open_window: Callable[..., MainWindow], qtbot: QtBot
+) -> None:
+    window = open_window(replace(START, encoding=EncodingSpec("t5")))
+    settle(window, qtbot)
+    # The window opens before it knows how many heads there are, and nothing is done before its first picture.
+    assert window.frame.inputs.heads > 1 and window.frame.curves.buckets is not None
+    assert window.actions_by_id["next_head"].isEnabled()
+    assert not window.actions_by_id["previous_head"].isEnabled()
+    assert window.actions_by_id["snap"].isEnabled()
+
+
+def test_a_family_without_buckets_gives_way_to_one_with_them(window: MainWindow, qtbot: QtBot) -> None:
+    for name, snaps in (("alibi", False), ("t5", True)):
+        window.history.push(replace(window.session.document, encoding=EncodingSpec(name)), "choose it")
+        settle(window, qtbot)
+        assert window.actions_by_id["snap"].isEnabled() == snaps, name
+
+
+@pytest.mark.parametrize(
+    ("encoding", "formula"),
+    [("alibi", "b(j − i)"), ("fire", "b(i, j)"), ("rope", "rope, from q and k"), ("swin", "b(dy, dx)")],
+)
+def test_the_position_panel_says_what_its_term_comes_from(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, encoding: str, formula: str
+) -> None:
+    window = open_window(replace(START, encoding=EncodingSpec(encoding)))
+    settle(window, qtbot)
+    assert _formulas(window.frame)["positional"] == formula
+
+
 @pytest.mark.parametrize(
     ("encoding", "formula"),
     [("none", "given bias"), ("alibi", "given bias + b(j − i)"), ("rope", "given bias + rope")],

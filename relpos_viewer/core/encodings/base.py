@@ -186,6 +186,7 @@ class Encoding:
         scaling: which factor stands on content, bias and anything else.
         head_axes: tables with an axis of heads, and which axis it is; None in a table stands for an illustration.
         own_constant: whether the knobs can already add a constant to the whole curve.
+        of_places: whether the term is one of i and j, the two positions, though not of δ alone.
     """
 
     name: ClassVar[str]
@@ -198,6 +199,7 @@ class Encoding:
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     head_axes: ClassVar[Mapping[str, int]] = {}
     own_constant: ClassVar[bool] = False
+    of_places: ClassVar[bool] = False
 
     heads: int | None = None
     """Number of heads, or None until the inputs say it."""

@@ -41,6 +41,7 @@ class Fire(Encoding):
     paper = "Li et al. 2023, arXiv 2310.04418"
     summary = "A small network of log-distance, normalised by the query's own position once that passes a threshold."
     toeplitz = False
+    of_places = True
     sign = "A function of query − key ≥ 0; here of |δ|, so the future mirrors the past."
     scaling = "Content is scaled, the bias is not."
     parameters = (
