@@ -117,6 +117,7 @@ class CurveEditor(QFrame):
         self._asked: Callable[[float], object] | None = None
         self._asked_next: Callable[[int], object] | None = None
         self._before_trial: np.ndarray | None = None
+        self._values_before_trial = self.plot.values
         self._tool_before = self.tools.tool
         self._view_chosen = False
         self._told: int | None = None
@@ -647,7 +648,7 @@ class CurveEditor(QFrame):
         """Remember the edit that `try_formula` begins from; False while a hand is on the curve."""
         if not self._may_edit():
             return False
-        self._before_trial = self._edit
+        self._before_trial, self._values_before_trial = self._edit, self.plot.values
         return True
 
     def try_formula(self, text: str) -> None:
@@ -666,6 +667,7 @@ class CurveEditor(QFrame):
         self._show_trial(self._before_trial if edit is None else edit.values)
 
     def _show_trial(self, values: np.ndarray) -> None:
+        self._give_back_values()
         self._edit = _read_only(values)
         self._refresh()
         self.edit_previewed.emit(self._edit)
@@ -678,10 +680,16 @@ class CurveEditor(QFrame):
         if before is not None:
             self._commit(ranges.by_formula(replace(self._hand, edit=before), text))
 
+    def _give_back_values(self) -> None:
+        """Give back the value axis at `begin_trial`: a number half typed, 1e3 of 1e3-7, may have stretched it."""
+        if not self._view_chosen and self.plot.values != self._values_before_trial:
+            self.plot.set_values(*self._values_before_trial)
+
     def drop_formula(self) -> None:
         """Give back the edit at `begin_trial`."""
         before, self._before_trial = self._before_trial, None
         if before is not None:
+            self._give_back_values()
             self._edit = before
             self.edit_cancelled.emit()
             self._refresh()

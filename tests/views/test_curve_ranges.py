@@ -314,6 +314,18 @@ def test_the_curve_follows_the_formula_while_it_is_typed_and_enter_keeps_it(dial
     assert Settings.of_user().formulas[0] == "-0.5*abs(d)"
 
 
+def test_a_formula_that_is_let_go_gives_back_the_axis_that_it_had_grown(dialog):
+    window, asked = dialog()
+    before = window.curve.plot.values
+    asked.line.setText("1000*d")
+    assert window.curve.plot.values[0] < -5000
+    asked.line.setText("0*d")
+    assert window.curve.plot.values == before
+    asked.line.setText("1000*d")
+    asked.reject()
+    assert window.curve.plot.values == before
+
+
 def test_a_formula_that_cannot_be_read_says_why_shows_the_curve_as_it_was_and_is_not_kept(dialog):
     window, asked = dialog()
     before = EDIT[HEAD]
