@@ -17,6 +17,7 @@ from torch import Tensor
 from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.encodings import FAMILIES, Encoding, encoding
 from relpos_viewer.core.encodings.base import Knob
+from relpos_viewer.core.encodings.planar import PlaneEncoding
 from relpos_viewer.core.errors import ViewerError
 
 # Random starts of a search over several numbers; the present ones and what the family suggests come before them.
@@ -233,9 +234,9 @@ def _nearest(family: Encoding, wanted: Mapping[int, np.ndarray], cancel: CancelL
         if found is not None:
             family = found
         elif family.fit_at(torch.zeros(1, dtype=torch.int64), head) is None:
-            raise ViewerError(
-                f"{family.title} depends on queries and keys, so no curve of δ alone can be fitted."
-            )
+            plane = isinstance(family, PlaneEncoding)
+            cause = "rows and columns of an image" if plane else "queries and keys"
+            raise ViewerError(f"{family.title} depends on {cause}, so no curve of δ alone can be fitted.")
     knobs = family.knobs(next(iter(wanted)))
     if not knobs:
         return family
