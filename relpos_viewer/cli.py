@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from relpos_viewer import __version__
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.options import ANSWERS, document_from_options, figure_options, refuse
+from relpos_viewer.options import ANSWERS, document_from_options, encoding_notes, figure_options, refuse
 
 if TYPE_CHECKING:
     from relpos_viewer.document.document import EncodingSpec
@@ -385,7 +385,7 @@ def _render(options: argparse.Namespace) -> int:
 
         part = Part(document.head, reduce=document.view.reduce)
         export_numbers(Wanted(inputs, encoding, **choices, part=part), out, exporter)
-    for note in inputs.notes if options.file is not None else ():
+    for note in (*(inputs.notes if options.file is not None else ()), *encoding_notes(options)):
         _complain(f"note: {note}")
     return 0
 

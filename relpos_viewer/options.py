@@ -101,6 +101,18 @@ def refuse(options: argparse.Namespace, names: Sequence[str], reason: str) -> No
             raise ViewerError(f"--{name.replace('_', '-')} has nothing to act on: {reason}; leave it out.")
 
 
+def encoding_notes(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return what a file of an encoding leaves out, one sentence each; none where no such file was named."""
+    from relpos_viewer.sources.signatures import is_encoding_file
+
+    named = options.encoding[1:] if (options.encoding or "").startswith("@") else options.file
+    if named is None or (named == options.file and not is_encoding_file(named)):
+        return ()
+    from relpos_viewer.sources.encoding_file import read_encoding_file
+
+    return read_encoding_file(named).notes
+
+
 def encoding_spec(text: str) -> EncodingSpec:
     """Read ``name:key=value,…`` into what a document holds.
 

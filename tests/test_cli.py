@@ -102,6 +102,12 @@ MISTAKES = [
     ((*RENDER, "--text", "a", "--encoding", "t5:num_buckets"), ["num_buckets", "value"]),
     ((*RENDER, "--text", "a", "--encoding", ""), ["encoding"]),
     ((*RENDER, "--text", "a", "--encoding", "t5:table=none.npy"), ["none.npy"]),
+    ((*RENDER, "--text", "a", "--encoding", "@none.encoding.json"), ["none.encoding.json", "does not exist"]),
+    ((*RENDER, "--text", "a", "--encoding", "@text.txt"), ["text.txt", "is not JSON"]),
+    (
+        ("render", "--text", "a b", "--encoding", "music", "--dim", "512", "-o", "x.py", "--heads", "256"),
+        ["source code"],
+    ),
     ((*RENDER, "--text", "a", "--title", "a\udcff"), ["--title", "surrogate"]),
     ((*RENDER, "--text", "a", "--scale", "big"), ["--scale", "big"]),
     ((*RENDER, "--text", "a", "--scale", "nan"), ["--scale", "nan"]),
@@ -517,3 +523,39 @@ def test_info_takes_the_column_that_it_asks_for(here, capsys) -> None:
     assert run(capsys, "info", "two.csv")[0] == 2
     status, out, _ = run(capsys, "info", "two.csv", "--column", "2")
     assert (status, json.loads(out)["tokens"]) == (0, 2)
+
+
+def test_an_encoding_is_written_as_code_and_read_back(here, capsys) -> None:
+    for name, telling in (
+        ("a.py", "def bias("),
+        ("a.mod.py", "def score_mod_for("),
+        ("a.encoding.json", '"kerple-log"'),
+    ):
+        assert run(capsys, "render", "--encoding", "kerple-log", "-o", name) == (0, "", "")
+        assert telling in Path(name).read_text(encoding="utf-8")
+    for arguments in (("a.encoding.json",), ("--encoding", "@a.encoding.json")):
+        assert run(capsys, "render", *arguments, "-o", "s2.relpos")[0] == 0
+        document = load_session("s2.relpos")
+        assert document.encoding.name == "kerple-log"
+        assert isinstance(document.source, TextSource)
+    about = json.loads(run(capsys, "info", "a.encoding.json")[1])
+    assert about["encoding"] == {"name": "kerple-log", "parameters": {}}
+    assert about["edited"] is False
+
+
+def test_the_edit_of_a_session_goes_with_the_code(here, capsys) -> None:
+    assert run(capsys, "render", "s.relpos", "-o", "e.encoding.json")[0] == 0
+    record = json.loads(Path("e.encoding.json").read_text(encoding="utf-8"))
+    assert record["edit"]["values"][1] == [2.5, 0, 0, 0, 0]
+    assert record["edit"]["first_offset"] == -2
+    assert run(capsys, "render", "--encoding", "@e.encoding.json", "-o", "e.relpos")[0] == 0
+    assert load_session("e.relpos").edit.at(4, 3)[1].tolist() == [2.5, 0, 0, 0, 0]
+
+
+def test_what_a_config_leaves_out_is_noted(here, capsys) -> None:
+    Path("config.json").write_text(json.dumps({"rope_theta": 5e5, "rope_scaling": {"factor": 8}}))
+    for arguments in (("config.json",), ("--encoding", "@config.json")):
+        status, _, said = run(capsys, "render", *arguments, "-o", "c.encoding.json")
+        assert status == 0
+        assert "note: The factor 8 comes without a rope_type" in said
+        assert json.loads(Path("c.encoding.json").read_text())["parameters"]["base"] == 5e5

@@ -16,6 +16,8 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import inputs_from_arrays
 from relpos_viewer.core.tokens import Tokens
 
+from .lively import LIVELY
+
 RNG = np.random.default_rng(21)
 HEADS, D = 4, 8
 
@@ -155,6 +157,24 @@ def test_transformer_xl_and_xlnet_add_their_terms(name: str, n: int) -> None:
     terms = family.terms(inputs, 0.5)
     assert_close(sum(terms.values()), 0.5 * (q @ k.transpose(0, 2, 1) + wanted))
     assert {"content", "key bias", "content-position", "position bias"} <= set(terms)
+
+
+def test_transformer_xl_clamps_its_distance_on_both_sides() -> None:
+    q, k = layer(12)
+    tables = {
+        "u": RNG.normal(size=(HEADS, D)),
+        "v": RNG.normal(size=(HEADS, D)),
+        "w_r": RNG.normal(size=(HEADS, 6, D)),
+    }
+    family = encoding("transformer-xl", clamp=3, **tables)
+    rates = 10000.0 ** (-np.arange(0, 6, 2) / 6)
+    distance = np.clip(np.arange(12)[:, None] - np.arange(12)[None, :], -3, 3)
+    angles = distance[..., None] * rates
+    vectors = np.einsum("ijw,hwd->hijd", np.concatenate((np.sin(angles), np.cos(angles)), -1), tables["w_r"])
+    wanted = (tables["u"][:, None] * k).sum(-1)[:, None, :] + np.einsum(
+        "hid,hijd->hij", q + tables["v"][:, None], vectors
+    )
+    assert_close(attention(q, k, encoding=family).positional, wanted * D**-0.5)
 
 
 def test_the_position_bias_of_transformer_xl_alone_is_a_function_of_the_offset() -> None:
@@ -461,3 +481,17 @@ def test_a_table_that_does_not_fit_the_layer_is_refused(name: str, parameters: d
     with pytest.raises(ViewerError, match=r"agree|shorten") as refused:
         attention(*layer(9), encoding=encoding(name, **parameters))
     assert part in str(refused.value)
+
+
+def _tables() -> list[tuple[str, str]]:
+    return [
+        (name, key) for name, given in LIVELY.items() for key, value in given.items() if np.ndim(value) > 0
+    ]
+
+
+@pytest.mark.parametrize(("name", "key"), _tables())
+def test_a_table_that_holds_no_number_somewhere_is_refused(name: str, key: str) -> None:
+    table = np.array(LIVELY[name][key], np.float64)
+    table.flat[-1] = np.nan
+    with pytest.raises(ViewerError, match=rf"^(the )?{name}.*(nan|must lie)"):
+        encoding(name, **{**LIVELY[name], key: table})

@@ -68,7 +68,7 @@ def test_a_file_without_an_edit_takes_the_edit_away(tmp_path: Path) -> None:
         ({**ONE, "parameters": {"rule": "steep"}}, "rule cannot be"),
         ({**ONE, "parameters": {"slopes": [[1], [2, 3]]}}, "no table of numbers"),
         ({**ONE, "parameters": {"slopes": ["x"]}}, "no table of numbers"),
-        ({**ONE, "parameters": {"slopes": ["nan"]}}, "slopes must lie"),
+        ({**ONE, "parameters": {"slopes": ["nan"]}}, "slopes table holds values that are no numbers"),
         ({**ONE, "parameters": {"heads": 3}}, "no parameter “heads”"),
         ({**ONE, "edit": [1, 2]}, "must be an object"),
         ({**ONE, "edit": {"first_offset": -1, "values": [[1, 2]]}}, "rows, one a head"),

@@ -137,6 +137,7 @@ class Knob:
         log: whether those are drawn, and steps taken, on a logarithmic scale (low > 0 then).
         linear: whether the curve is a linear function of it while the others stay; it is then solved for exactly.
         shared: whether all heads have it in common.
+        is_offset: whether it is a δ, which a fit seeks only where the target is given.
     """
 
     name: str
@@ -146,6 +147,7 @@ class Knob:
     log: bool = False
     linear: bool = False
     shared: bool = False
+    is_offset: bool = False
 
 
 @dataclass(frozen=True)
@@ -465,13 +467,15 @@ def needs_queries(name: str, inputs: AttentionInputs) -> tuple[Tensor, Tensor]:
 
 
 def check_table(table: Tensor, name: str, axes: str, ndim: int) -> Tensor:
-    """Return `table` when it has `ndim` axes, none of them empty.
+    """Return `table` when it has `ndim` axes, none of them empty, and numbers in it; −inf is one.
 
     Raises:
         ViewerError: naming the axes that were expected.
     """
     if table.ndim != ndim or 0 in table.shape:
         raise ViewerError(f"the {name} table has shape {shape_text(table)}; give {axes}.")
+    if bool(table.isnan().any()):
+        raise ViewerError(f"the {name} table holds values that are no numbers (nan); replace them.")
     return table
 
 
