@@ -30,8 +30,9 @@ TRIED, BEYOND = 192, 1e6
 VALLEYS = 3
 # How many offsets a search looks at, first and in the end, and how many of the best go on to the end.
 COARSE, FINE, POLISHED = 256, 2048, 2
-# Directions of the linear knobs that say less than this share of the strongest are left as they are.
-LEAST_SHARE = 1e-9
+# Directions of the linear knobs that say less than this share of the strongest are left as they are: kernels that all
+# but cancel fit where one looks, and are huge where nobody does.
+LEAST_SHARE = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,6 +385,11 @@ def _searched(
     first = next(iter(wanted))
     knobs = [family.knobs(first)[place] for place in free]
     low, high = _bounds(knobs)
+    seen = np.concatenate([np.flatnonzero(np.isfinite(each)) - len(each) // 2 for each in wanted.values()])
+    offsets = np.array([knob.is_offset for knob in knobs])
+    # A kernel beyond what is seen could be of any height there, and all that shows is its tail.
+    low[offsets] = np.maximum(low[offsets], seen.min() - 1e-3)
+    high[offsets] = np.minimum(high[offsets], seen.max() + 1e-3)
 
     def searched(samples: Sequence[_Sample], start: np.ndarray, **limits: float) -> tuple[float, np.ndarray]:
         problem = _Problem(family, samples, knobs, free, cancel)

@@ -26,6 +26,7 @@ from relpos_viewer.views.icons import icon
 from relpos_viewer.views.parameter_editors import EDITORS
 from relpos_viewer.views.theme import LIGHT, Theme
 
+NARROWEST = 190
 FORM_WIDTH = 312
 
 
@@ -178,6 +179,7 @@ class EncodingPicker(QWidget):
         self._known: dict[str, EncodingSpec] = {}  # the parameters each family had when it was last shown
         self.family = QComboBox()
         self.family.setObjectName(names.ENCODING_BOX)
+        self.family.setMinimumWidth(NARROWEST)  # the longest title needs twice as much, and few are so long
         self.family.setAccessibleName("Position encoding")
         self.family.setMaxVisibleItems(len(FAMILIES) + len(GROUPS))
         for title, family_names in GROUPS.items():

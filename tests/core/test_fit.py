@@ -316,3 +316,13 @@ def test_what_is_no_curve_is_a_sentence() -> None:
         fit("alibi", np.zeros(8))
     with pytest.raises(ViewerError, match=r"\[5\].*\[9\]"):
         fit("alibi", np.zeros(9), np.ones(5, bool))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_stay_where_the_curve_is_seen(seed: int) -> None:
+    n = 26
+    rng = np.random.default_rng(seed)
+    ragged = rng.normal(size=2 * n - 1) if seed % 2 else 0.3 * rng.normal(size=2 * n - 1).cumsum()
+    found = fit(encoding("tisa", heads=1), ragged, np.arange(1 - n, n) <= 0)
+    assert float(found.encoding.centre.min()) >= 0.99 - n
+    assert float(found.encoding.centre.max()) <= 0.01

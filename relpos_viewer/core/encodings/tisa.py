@@ -117,7 +117,7 @@ class Tisa(Encoding):
         return (
             *(Knob(f"amplitude {s}", -math.inf, math.inf, (-3.0, 3.0), linear=True) for s in kernels),
             *(Knob(f"sharpness {s}", 1e-12, 10.0, (1e-3, 1.0), log=True) for s in kernels),
-            *(Knob(f"centre {s}", -1e6, 1e6, (-12.0, 12.0)) for s in kernels),
+            *(Knob(f"centre {s}", -1e6, 1e6, (-12.0, 12.0), is_offset=True) for s in kernels),
         )
 
     def knob_values(self, head: int) -> np.ndarray:
