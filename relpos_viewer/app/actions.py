@@ -530,7 +530,17 @@ _HELP = (
     ActionSpec("about", "About", "Help", "Version and licence.", icon="about", starts_section=True),
 )
 
-ACTIONS: tuple[ActionSpec, ...] = (*_FILE, *_EDIT, *_VIEW, *_SEQUENCE, *_HEAD, *_TOOLS, *_EXPLAIN, *_FIT, *_HELP)
+ACTIONS: tuple[ActionSpec, ...] = (
+    *_FILE,
+    *_EDIT,
+    *_VIEW,
+    *_SEQUENCE,
+    *_HEAD,
+    *_TOOLS,
+    *_EXPLAIN,
+    *_FIT,
+    *_HELP,
+)
 """Every action, in the order of the menus."""
 
 GESTURES: tuple[Gesture, ...] = (
