@@ -256,7 +256,7 @@ def test_code_whose_tables_end_says_so(name: str, parameters: dict, any_length: 
 
 def test_code_that_would_be_too_large_is_refused_in_one_sentence() -> None:
     with pytest.raises(ViewerError, match="numbers of source code; export its data instead"):
-        python_code(Wanted(encoding("music", heads=8), 2000, None, 64))
+        python_code(Wanted(encoding("music", heads=8), 420, None, 64))
 
 
 def test_vectors_of_an_unknown_width_are_refused() -> None:
