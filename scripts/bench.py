@@ -473,7 +473,8 @@ def write_readme(report: dict[str, Any]) -> None:
             *(f"| {' | '.join(row)} |" for row in rows),
             "",
             f"Measured by `scripts/bench.py` on {report['machine']}, float32, d = 64, ALiBi. Against float64, over "
-            f"every family and mask (xPos under causal ones) at n = {exact['n']:,}: weights within {exact['weights_off']:.1e}, log-normalisers "
+            f"every family and mask (xPos under causal ones) "
+            f"at n = {exact['n']:,}: weights within {exact['weights_off']:.1e}, log-normalisers "
             f"within {exact['log_normaliser_off']:.1e}; after {exact['edits']:,} random edits within "
             f"{exact['weights_off_after_edits']:.1e}.",
         ]
