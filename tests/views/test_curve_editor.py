@@ -1043,7 +1043,7 @@ def test_a_narrow_header_drops_words_and_lays_no_control_over_another(editor, st
 
 
 def test_a_wide_header_shows_its_words(editor):
-    editor.resize(1000, 300)
+    editor.resize(1400, 300)
     mirror = editor.findChild(QToolButton, names.CURVE_MIRROR)
     assert mirror.toolButtonStyle() == Qt.ToolButtonStyle.ToolButtonTextBesideIcon
     editor.resize(660, 300)
