@@ -29,7 +29,7 @@ from shiboken6 import isValid
 settings.register_profile(
     "suite",
     deadline=None,
-    max_examples=50,
+    max_examples=30,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],

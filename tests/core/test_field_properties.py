@@ -138,7 +138,7 @@ def check_rows(field: ScoreField, exact: Attention, head: int, query: int, dtype
         )
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_a_field_answers_as_attention_does_before_and_after_edits(data: st.DataObject) -> None:
     layer = data.draw(layers())
