@@ -218,10 +218,7 @@ class LongPictures:
 
         self._display = display
 
-        def made() -> ScoreField:
-            return ScoreField.of(inputs, encoding, scale=scale, mask=mask, head=head, display=display)
-
-        self._made, self._field = made, made()
+        self._field = ScoreField.of(inputs, encoding, scale=scale, mask=mask, head=head, display=display)
         self._cells = inputs.n_query * inputs.n_key
         if (encoding.toeplitz and inputs.bias is None) or inputs.n_key > LARGEST:
             self.curves = sampled_curve_set(inputs, encoding, self._field, head)
@@ -270,22 +267,11 @@ class LongPictures:
         return _named(self._field.measures(cancel=cancel))
 
     def refresh(self, cancel: Cancel) -> float:
-        """Put a field in this one's place that never knew another edit; one that is given up leaves all as it was."""
+        """Sum everything anew; what is given up, or finds no memory for two sums at once, leaves all as it was."""
         try:
-            fresh = self._made()
-        except ViewerError:  # no memory for two at once: the sums stay as they are
+            return self._field.refresh(cancel=_Quiet(cancel))
+        except ViewerError:
             return math.nan
-        quiet = _Quiet(cancel)
-        try:
-            fresh.set_curve(self._field.curve(), cancel=quiet)
-            fresh.prepare(cancel=quiet)
-            change = np.abs(fresh.log_normalisers(cancel=quiet) - self._field.log_normalisers(cancel=quiet))
-        except BaseException:
-            fresh.close()
-            raise
-        self._field.close()
-        self._field = fresh
-        return float(np.max(change, where=np.isfinite(change), initial=0.0))  # −∞ − −∞: a row without a key
 
     def reader(self) -> Reader:
         """Return the cells under the present edit."""

@@ -172,8 +172,15 @@ class LiveWeights:
         Raises:
             Whatever `cancel` raises; nothing has changed then.
         """
-        if self.ready:
-            return
+        if not self.ready:
+            self.rebuild(cancel)
+
+    def rebuild(self, cancel: CancelLike | None = None) -> None:
+        """Sum everything anew, beside the sums there are, which are let go in the end.
+
+        Raises:
+            Whatever `cancel` raises; nothing has changed then.
+        """
         stats = RowStatistics.empty(self.scan.terms, len(self.cols) - 1)
         stats.content = self._content.copy()
         curve = self.curve if bool(self.curve.any()) else None

@@ -326,13 +326,14 @@ class ScoreField:
         """Sum everything anew, and return the drift: the largest change of a row's log-normaliser.
 
         Raises:
-            Whatever `cancel` raises; the next picture then sums everything.
+            ViewerError: when there is no memory for the new sums beside the old. Whatever `cancel` raises; in both
+            cases the sums stay as they were.
         """
         live = self._live(self._of(head), "weights")
         live.build(cancel)
+        check_memory(self.cost, self.inputs.device)
         old = live.normaliser.log  # [query]
-        live.forget()
-        live.build(cancel)
+        live.rebuild(cancel)
         change = (live.normaliser.log - old).abs()  # [query]
         change = change[change.isfinite()]  # −∞ − −∞: a row without a key
         return float(change.max()) if change.numel() else 0.0

@@ -8,7 +8,7 @@ import pytest
 from relpos_viewer.app import head_pictures
 from relpos_viewer.app.frames import FrameMaker, FrameRequest, Viewport
 from relpos_viewer.app.runner import Cancel, Cancelled
-from relpos_viewer.core import measures
+from relpos_viewer.core import crew, measures
 from relpos_viewer.core.attention import attend, attention
 from relpos_viewer.core.encodings import FAMILIES, encoding
 from relpos_viewer.core.errors import ViewerError
@@ -351,8 +351,12 @@ def test_a_refresh_measures_the_drift_of_many_edits_and_changes_no_picture() -> 
     maker.close()
 
 
-@pytest.mark.parametrize("looks", (1, 2))
-def test_a_refresh_that_is_given_up_leaves_the_sums_as_they_were(looks: int) -> None:
+@pytest.mark.parametrize("looks", (1, 2, 3))
+def test_a_refresh_that_is_given_up_leaves_the_sums_as_they_were(
+    looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crew, "POLL_S", 1e-4)  # a pass is short, and is to be looked at more often than that
+
     class Impatient(Cancel):
         """Gives up at its n-th look."""
 
