@@ -131,7 +131,6 @@ class CurveTools(QWidget):
         self._narrowest = 0
         self._lay_out()
         self._radius_chosen: int | None = None
-        self._snap_possible = False
         self.tool, self.shape, self.snap = "brush", "smooth", True
         self.set_theme(LIGHT)
         self.offer_snap(False)

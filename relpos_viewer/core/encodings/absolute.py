@@ -16,6 +16,7 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
@@ -88,10 +89,7 @@ class Absolute(Encoding):
             generator = torch.Generator().manual_seed(SEED)
             # A sinusoid's entries have a mean square of one half; the stand-in has the same.
             table = torch.randn(POSITIONS, width, generator=generator, dtype=torch.float64) * 0.5**0.5
-        if table.shape[1] != width:
-            raise ViewerError(
-                f"the absolute table is {table.shape[1]} wide, the model {width}; they must agree."
-            )
+        check_width(table, "absolute table", width, "the model")
         if n > table.shape[0]:
             raise ViewerError(
                 f"the learned table ends at {table.shape[0]} positions and the sequence has {n}; shorten it or "

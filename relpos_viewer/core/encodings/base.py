@@ -373,18 +373,6 @@ class Encoding:
             return f"The formula goes on: offsets past δ = {-n_trained} get values that training never saw."
         return f"The rule goes on to offsets past δ = {-n_trained}, which training never saw."
 
-    def plane(self, head: int, n: int) -> Tensor | None:
-        """Return a two-dimensional family's bias [2h−1, 2w−1] by (key − query) row and column; None for others."""
-        return None
-
-    def with_plane(self, head: int, plane: Tensor, n: int) -> Self:
-        """Return the encoding with a head's `plane` replaced.
-
-        Raises:
-            ViewerError: for values that the family cannot take.
-        """
-        raise NotImplementedError(f"{self.name} has no plane")
-
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return Python source of the term in score units, for `export.code`.
 
@@ -476,6 +464,17 @@ def check_table(table: Tensor, name: str, axes: str, ndim: int) -> Tensor:
         raise ViewerError(f"the {name} table has shape {shape_text(table)}; give {axes}.")
     if bool(table.isnan().any()):
         raise ViewerError(f"the {name} table holds values that are no numbers (nan); replace them.")
+    return table
+
+
+def check_width(table: Tensor, name: str, width: int, of: str = "a query") -> Tensor:
+    """Return `table` when its vectors, along the last axis, are as wide as what they meet.
+
+    Raises:
+        ViewerError: naming both widths; `of` says what has the other.
+    """
+    if table.shape[-1] != width:
+        raise ViewerError(f"the {name} is {table.shape[-1]} wide, {of} {width}; they must agree.")
     return table
 
 

@@ -13,11 +13,11 @@ from relpos_viewer.core.encodings.base import (
     Parameter,
     Span,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn, waves
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 
 SEED = 23
@@ -62,11 +62,7 @@ class CoPE(Encoding):
         if self.table is None:
             mixing = drawn(SEED, 1, 0, 32, head_dim)[0] / 4  # [32, d]
             return waves(torch.arange(self.positions), 32) @ mixing / head_dim**0.5  # [position, d]
-        if self.table.shape[1] != head_dim:
-            raise ViewerError(
-                f"the cope table is {self.table.shape[1]} wide, a query {head_dim}; they must agree."
-            )
-        return self.table
+        return check_width(self.table, "cope table", head_dim)
 
     def positional(
         self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None

@@ -17,6 +17,7 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
@@ -107,11 +108,7 @@ class Deberta(Encoding):
         place = self.place(offset)  # [count]
         if table is None:
             return self._seeded(name, place, head_dim)
-        if table.shape[2] != head_dim:
-            raise ViewerError(
-                f"the deberta {name} is {table.shape[2]} wide, a query {head_dim}; they must agree."
-            )
-        return table.expand(heads, -1, -1)[:, place]
+        return check_width(table, f"deberta {name}", head_dim).expand(heads, -1, -1)[:, place]
 
     def _seeded(self, name: str, place: Tensor, head_dim: int) -> Tensor:
         """Return the illustration of a table at places [count], [head, count, d]."""

@@ -16,6 +16,7 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
@@ -90,11 +91,7 @@ class FoX(Encoding):
         """Return w, float64 [head, d]."""
         if self.w is None:
             return drawn(SEED, heads, self.first_head, head_dim) / head_dim**0.5
-        if self.w.shape[1] != head_dim:
-            raise ViewerError(
-                f"the {self.name} w is {self.w.shape[1]} wide, a key {head_dim}; they must agree."
-            )
-        return self.w.double().expand(heads, -1)
+        return check_width(self.w, f"{self.name} w", head_dim, "a key").double().expand(heads, -1)
 
     def fading(self, logits: Tensor) -> Tensor:
         """Return what each gate adds, at most 0: ln σ(f)."""

@@ -15,6 +15,7 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
@@ -60,10 +61,9 @@ class Music(Encoding):
         if self.table is None:
             mixing = drawn(SEED, self.heads or 1, self.first_head, 64, head_dim) / 4  # [head, 64, d]
             return torch.where(past, waves(offset, 64) @ mixing, 0.0)
-        length, width = self.table.shape[1:]
-        if width != head_dim:
-            raise ViewerError(f"the music table is {width} wide, a query {head_dim}; they must agree.")
-        return torch.where(past, self.table[:, (offset + length - 1).clamp(0, length - 1)], 0.0)
+        table = check_width(self.table, "music table", head_dim)  # [head, L, d]
+        length = table.shape[1]
+        return torch.where(past, table[:, (offset + length - 1).clamp(0, length - 1)], 0.0)
 
     def positional(
         self, inputs: AttentionInputs, scale: float, rows: Span | None = None, cols: Span | None = None

@@ -32,6 +32,18 @@ class PlaneEncoding(Encoding):
         """Return the rows of the grid for n tokens."""
         raise NotImplementedError(f"{self.name} has no grid")
 
+    def plane(self, head: int, n: int) -> Tensor:
+        """Return a head's bias by key − query, [2h − 1, 2w − 1]."""
+        raise NotImplementedError(f"{self.name} has no plane")
+
+    def with_plane(self, head: int, plane: Tensor, n: int) -> Self:
+        """Return the encoding with a head's `plane` replaced.
+
+        Raises:
+            ViewerError: for values that the family cannot take.
+        """
+        raise NotImplementedError(f"{self.name} has no plane")
+
     def planes(self, n: int) -> Tensor:
         """Return every head's bias by key − query, [head, 2h − 1, 2w − 1]."""
         return torch.stack([self.plane(head, n) for head in range(self.heads or 1)])

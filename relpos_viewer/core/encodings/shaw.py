@@ -14,6 +14,7 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
@@ -79,11 +80,7 @@ class Shaw(Encoding):
         """
         if self.table is None:
             return drawn(SEED, 1, 0, 2 * self.clip + 1, head_dim)[0]
-        if self.table.shape[1] != head_dim:
-            raise ViewerError(
-                f"the shaw table is {self.table.shape[1]} wide, a query {head_dim}; they must agree."
-            )
-        return self.table
+        return check_width(self.table, "shaw table", head_dim)
 
     def _place(self, offset: Tensor) -> Tensor:
         return offset.clamp(-self.clip, self.clip) + self.clip

@@ -18,11 +18,11 @@ from relpos_viewer.core.encodings.base import (
     Span,
     Variant,
     check_table,
+    check_width,
     constant,
     needs_queries,
 )
 from relpos_viewer.core.encodings.relative import drawn, query_products, waves
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 
 SEED = 17
@@ -89,11 +89,7 @@ class TransformerXL(Encoding):
         table = getattr(self, name)
         if table is None:
             return drawn(seed, heads, self.first_head, *shape) / math.sqrt(shape[0] if len(shape) > 1 else 1)
-        if table.shape[-1] != head_dim:
-            raise ViewerError(
-                f"the {self.name} {name} is {table.shape[-1]} wide, a query {head_dim}; they must agree."
-            )
-        return table.expand(heads, *table.shape[1:])
+        return check_width(table, f"{self.name} {name}", head_dim).expand(heads, *table.shape[1:])
 
     def biases(self, head_dim: int) -> tuple[Tensor, Tensor]:
         """Return u and v, [head, d] each."""
