@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
 from PySide6.QtWidgets import QApplication, QComboBox, QPlainTextEdit, QPushButton
 
-from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.attention import attend
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import Document, EditCurve, EncodingSpec, TextSource, replace
@@ -23,19 +22,15 @@ TEXT = TextSource("one two three four", heads=2, dim=4)
 
 
 @pytest.fixture
-def window(qtbot) -> Iterator[MainWindow]:
+def window(new_window: Callable[..., MainWindow], qtbot) -> MainWindow:
     edit = np.zeros((2, 7), np.float32)
     edit[1, 2] = 1.5
     document = replace(
         Document.default(), source=TEXT, encoding=EncodingSpec("absolute"), edit=EditCurve(edit), scale=0.3
     )
-    window = MainWindow(document, Settings.of_user())
-    window.show()
+    window = new_window(document)
     qtbot.waitUntil(lambda: window.frame is not None and not window.runner.is_busy)
-    yield window
-    window.history.set_clean()
-    window.close()
-    window.deleteLater()
+    return window
 
 
 @pytest.fixture

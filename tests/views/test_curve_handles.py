@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -38,23 +38,14 @@ def document(family: str, mask: str = "none", **parameters: object) -> Document:
 
 
 @pytest.fixture
-def opened(qtbot: QtBot) -> Iterator[Callable[..., MainWindow]]:
-    windows: list[MainWindow] = []
-
+def opened(new_window: Callable[..., MainWindow], qtbot: QtBot) -> Callable[..., MainWindow]:
     def make(family: str, mask: str = "none", tool: str = "handles", **parameters: object) -> MainWindow:
-        window = MainWindow(document(family, mask, **parameters), Settings.of_user())
-        windows.append(window)
-        window.resize(1440, 900)
-        window.show()
+        window = new_window(document(family, mask, **parameters))
         settle(window, qtbot)
         window.curve.tool = tool
         return window
 
-    yield make
-    for window in windows:
-        window.history.set_clean()
-        window.close()
-        window.deleteLater()
+    return make
 
 
 def handles(window: MainWindow, head: int = HEAD) -> tuple[Handle, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -29,23 +29,15 @@ SOURCE = TextSource(" ".join("abcdefghijkl"), heads=HEADS, dim=8)
 
 
 @pytest.fixture
-def opened(qtbot: QtBot) -> Iterator[Callable[..., MainWindow]]:
-    windows: list[MainWindow] = []
-
+def opened(new_window: Callable[..., MainWindow], qtbot: QtBot) -> Callable[..., MainWindow]:
     def make(family: str = "alibi", mask: str = "none") -> MainWindow:
-        document = Document(SOURCE, EncodingSpec(family), mask, edit=EditCurve(EDIT), view=View(head=HEAD))
-        window = MainWindow(document, Settings.of_user())
-        windows.append(window)
-        window.resize(1440, 900)
-        window.show()
+        window = new_window(
+            Document(SOURCE, EncodingSpec(family), mask, edit=EditCurve(EDIT), view=View(head=HEAD))
+        )
         settle(window, qtbot)
         return window
 
-    yield make
-    for window in windows:
-        window.history.set_clean()
-        window.close()
-        window.deleteLater()
+    return make
 
 
 def totals(window: MainWindow, head: int = HEAD) -> np.ndarray:

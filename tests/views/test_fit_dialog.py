@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.document.document import Document, EditCurve, EncodingSpec, TextSource, replace
 from relpos_viewer.views import names
@@ -37,22 +36,13 @@ START = Document(source=TEXT, encoding=EncodingSpec("alibi"), mask="causal", edi
 
 
 @pytest.fixture
-def open_window(qtbot: QtBot) -> Iterator[Callable[..., MainWindow]]:
-    windows: list[MainWindow] = []
-
+def open_window(new_window: Callable[..., MainWindow], qtbot: QtBot) -> Callable[..., MainWindow]:
     def make(document: Document = START) -> MainWindow:
-        window = MainWindow(document, Settings.of_user())
-        windows.append(window)
-        window.resize(1200, 800)
-        window.show()
+        window = new_window(document, (1200, 800))
         settle(window, qtbot)
         return window
 
-    yield make
-    for window in windows:
-        window.history.set_clean()
-        window.close()
-        window.deleteLater()
+    return make
 
 
 def settle(window: MainWindow, qtbot: QtBot) -> None:

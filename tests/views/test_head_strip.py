@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -43,15 +43,10 @@ def strip(qtbot: QtBot) -> HeadStrip:
 
 
 @pytest.fixture
-def window(qtbot: QtBot) -> Iterator[MainWindow]:
-    window = MainWindow(START, Settings.of_user())
-    window.resize(1440, 900)
-    window.show()
+def window(new_window: Callable[..., MainWindow], qtbot: QtBot) -> MainWindow:
+    window = new_window(START)
     qtbot.waitUntil(lambda: window.frame is not None and not window.runner.is_busy, timeout=10_000)
-    yield window
-    window.history.set_clean()
-    window.close()
-    window.deleteLater()
+    return window
 
 
 def test_every_head_has_a_card_and_the_selected_one_a_frame(strip: HeadStrip) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -28,21 +28,11 @@ START = Document(source=TEXT, encoding=EncodingSpec("alibi"), mask="causal")
 
 
 @pytest.fixture
-def open_window(qtbot: QtBot) -> Iterator[Callable[..., MainWindow]]:
-    windows: list[MainWindow] = []
-
+def open_window(new_window: Callable[..., MainWindow]) -> Callable[..., MainWindow]:
     def make(document: Document = START, **arguments: object) -> MainWindow:
-        window = MainWindow(document, Settings.of_user(), **arguments)
-        windows.append(window)
-        window.resize(1440, 900)
-        window.show()
-        return window
+        return new_window(document, **arguments)
 
-    yield make
-    for window in windows:
-        window.history.set_clean()
-        window.close()
-        window.deleteLater()
+    return make
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +13,6 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QToolButton
 from pytestqt.qtbot import QtBot
 
-from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.plane_brush import Rectangle, shares
 from relpos_viewer.document.document import Document, EditCurve, EncodingSpec, TextSource, replace
@@ -41,22 +40,13 @@ def table(extra: int = 0) -> np.ndarray:
 
 
 @pytest.fixture
-def open_window(qtbot: QtBot) -> Iterator[Callable[[Document], MainWindow]]:
-    windows: list[MainWindow] = []
-
+def open_window(new_window: Callable[..., MainWindow], qtbot: QtBot) -> Callable[[Document], MainWindow]:
     def make(shown: Document) -> MainWindow:
-        window = MainWindow(shown, Settings.of_user())
-        windows.append(window)
-        window.resize(1440, 900)
-        window.show()
+        window = new_window(shown)
         settle(window, qtbot)
         return window
 
-    yield make
-    for window in windows:
-        window.history.set_clean()
-        window.close()
-        window.deleteLater()
+    return make
 
 
 @pytest.fixture

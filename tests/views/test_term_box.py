@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +10,6 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from relpos_viewer.app.inspections import TOEPLITZ_SHARE
-from relpos_viewer.app.settings import Settings
 from relpos_viewer.document.document import Document, EncodingSpec, TextSource, replace
 from relpos_viewer.views import names
 from relpos_viewer.views.main_window import MainWindow
@@ -85,15 +84,10 @@ def test_the_parts_of_the_title_do_not_overlap(card: MatrixView) -> None:
 
 
 @pytest.fixture
-def window(qtbot: QtBot) -> Iterator[MainWindow]:
-    made = MainWindow(START, Settings.of_user())
-    made.resize(1440, 900)
-    made.show()
+def window(new_window: Callable[..., MainWindow], qtbot: QtBot) -> MainWindow:
+    made = new_window(START)
     settle(made, qtbot)
-    yield made
-    made.history.set_clean()
-    made.close()
-    made.deleteLater()
+    return made
 
 
 def settle(window: MainWindow, qtbot: QtBot) -> None:
