@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from relpos_viewer.core.crew import CancelLike
-from relpos_viewer.core.field import STAGES, TERMS, PlainField, Stage
+from relpos_viewer.core.field import TERMS, PlainField, Stage
 from relpos_viewer.core.levels import Levels, choose_levels, shared_levels
 from relpos_viewer.core.score_field import ScoreField
 
@@ -28,11 +28,6 @@ class ViewLike(Protocol):
 
     def locked_limits(self, stage: str) -> tuple[float, float] | None: ...
     def typed_limits(self, stage: str) -> tuple[float, float]: ...
-
-
-def stage_levels(field: PlainField, view: ViewLike, stages: Sequence[Stage] = STAGES) -> dict[Stage, Levels]:
-    """Return the colour limits of `stages` of a field, by the rules of `document.View`. Any thread."""
-    return view_levels(plain_limits(field, view), view, stages)
 
 
 def plain_limits(field: PlainField, view: ViewLike) -> Callable[[Stage], Levels]:

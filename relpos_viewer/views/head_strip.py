@@ -6,8 +6,6 @@ import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleEvent,
     QColor,
     QHelpEvent,
     QImage,
@@ -23,6 +21,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QSizePolicy, QToolTip
 from relpos_viewer.app.head_thumbnails import SIDE, Thumbnail
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_lines import runs
+from relpos_viewer.views.spoken import describe
 from relpos_viewer.views.theme import LIGHT, Theme
 
 CURVE, NUMBER = 20, 17  # pixels: the height of a curve, and the width of the number beside it
@@ -155,10 +154,7 @@ class HeadStrip(QAbstractScrollArea):
         self._pictures.pop(head, None)
 
     def _describe(self) -> None:
-        words = f"head {self._selected} of {self._heads}" if self._heads else ""
-        if words != self.accessibleDescription():
-            self.setAccessibleDescription(words)
-            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
+        describe(self, f"head {self._selected} of {self._heads}" if self._heads else "")
 
     # Painting
 

@@ -7,8 +7,6 @@ from bisect import bisect_right
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
-    QAccessible,
-    QAccessibleEvent,
     QColor,
     QFocusEvent,
     QFontMetrics,
@@ -27,6 +25,7 @@ from relpos_viewer.core.numbers import short
 from relpos_viewer.core.quantise import MASKED, NO_KEY, quantise
 from relpos_viewer.views import names
 from relpos_viewer.views.contrast import muted_ink, readable_ink
+from relpos_viewer.views.spoken import describe
 from relpos_viewer.views.theme import LIGHT, Theme
 
 PAD, GAP, LINE_GAP, MARGIN = 6, 3, 4, 3  # pixels
@@ -263,10 +262,7 @@ class TokenStrip(QAbstractScrollArea):
 
     def _describe(self) -> None:
         token = self._current if self._current is not None else self._query
-        text = self.describe(token) if token is not None and token < len(self._labels) else ""
-        if text != self.accessibleDescription():
-            self.setAccessibleDescription(text)
-            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
+        describe(self, self.describe(token) if token is not None and token < len(self._labels) else "")
 
     # Painting
 

@@ -22,7 +22,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES, PlainField
 from relpos_viewer.core.inputs import inputs_from_arrays
 from relpos_viewer.core.levels import Levels
-from relpos_viewer.core.limits import stage_levels, view_levels
+from relpos_viewer.core.limits import plain_limits, view_levels
 from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.document.document import Document, View
 from relpos_viewer.document.document import replace as changed
@@ -302,7 +302,9 @@ def test_limits_are_those_of_the_window(view) -> None:
     document = changed(Document.default(), view=view)
     whole = Viewport((0, 25), (0, 25), (100, 100))
     frame = FrameMaker()(FrameRequest(document, whole), Cancel())
-    assert stage_levels(frame.field, view) == {stage: frame.tiles[stage].levels for stage in STAGES}
+    assert view_levels(plain_limits(frame.field, view), view, STAGES) == {
+        stage: frame.tiles[stage].levels for stage in STAGES
+    }
 
 
 # --- long sequences ----------------------------------------------------------------------------------
@@ -385,7 +387,7 @@ def test_limits_without_matrices_are_those_of_the_matrices(view, monkeypatch) ->
     monkeypatch.setattr(cells, "LARGEST", 0)
     long = cells.cells_of(inputs, parse_encoding("rope"), **asked)
     for stage, levels in view_levels(cells.limits_of(long, view), view, STAGES).items():
-        wanted = stage_levels(plain, view)[stage]
+        wanted = view_levels(plain_limits(plain, view), view, STAGES)[stage]
         assert (levels.low, levels.high) == pytest.approx((wanted.low, wanted.high), rel=1e-5)
         assert levels.scale == wanted.scale
 
