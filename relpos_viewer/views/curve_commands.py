@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,30 +44,46 @@ class _Burst:
 
 
 class Nudger:
-    """Moves the selection by small steps, counted from where they began: as many back restore every bit."""
+    """Counts small steps that follow each other from where they began: as many back restore every bit."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._burst: _Burst | None = None
+
+    def count(self, key: str, values: np.ndarray, steps: int, *, fine: bool) -> tuple[np.ndarray, float]:
+        """Return the values where the burst began, and by how much in all they are to be moved now.
+
+        Args:
+            key: what is moved; another begins a new burst.
+            values: as they are now. An edit that came between, such as an undo, begins a new burst too.
+            steps: of 0.1 score units, 0.01 when `fine`.
+        """
+        now, burst = self._clock(), self._burst
+        if (
+            burst is None
+            or burst.key != key
+            or now - burst.time > BURST_S
+            or not np.array_equal(burst.result, values)
+        ):
+            burst = _Burst(key, values, 0.0, values, now)
+        amount = round(burst.amount + steps * NUDGE * (FINE if fine else 1.0), 6)
+        self._burst = _Burst(key, burst.start, amount, values, now)
+        return burst.start, amount
+
+    def reached(self, values: np.ndarray) -> None:
+        """Take down what the step that was counted last has led to."""
+        assert self._burst is not None
+        self._burst = replace(self._burst, result=values)
 
     def nudge(self, hand: Hand, steps: int, *, fine: bool) -> Edit | None:
         """Return the edit that moves the selection by `steps` of 0.1 score units, 0.01 when `fine`."""
         reach = hand.selected_reach()
         if reach is None:
             return None
-        now, burst = self._clock(), self._burst
         key = f"nudge {range_text(*hand.selection)} {hand.heads} {hand.brush.mirror} {hand.snap} {hand.tool}"
-        # An edit that came between, such as an undo, begins a new burst.
-        if (
-            burst is None
-            or burst.key != key
-            or now - burst.time > BURST_S
-            or not np.array_equal(burst.result, hand.edit)
-        ):
-            burst = _Burst(key, hand.edit, 0.0, hand.edit, now)
-        amount = round(burst.amount + steps * NUDGE * (FINE if fine else 1.0), 6)
-        values = brush.move(burst.start, reach, amount, hand.heads) if amount else burst.start
-        self._burst = _Burst(key, burst.start, amount, values, now)
+        start, amount = self.count(key, hand.edit, steps, fine=fine)
+        values = brush.move(start, reach, amount, hand.heads) if amount else start
+        self.reached(values)
         return Edit(values, f"Nudge {range_text(*hand.selection)}", key)
 
 

@@ -29,9 +29,9 @@ from relpos_viewer.core.plane_brush import (
 )
 from relpos_viewer.core.planes import PlaneSet
 from relpos_viewer.views import names
-from relpos_viewer.views.curve_commands import NUDGE
+from relpos_viewer.views.curve_commands import Nudger
 from relpos_viewer.views.curve_entry import CurveEntry
-from relpos_viewer.views.curve_gesture import FINE, Pointer, VerticalDrag
+from relpos_viewer.views.curve_gesture import Pointer, VerticalDrag
 from relpos_viewer.views.curve_scale import nice_step
 from relpos_viewer.views.curve_tools import CurveTools
 from relpos_viewer.views.plane_tools import PlaneTools, SelectionTools
@@ -117,7 +117,7 @@ class PlaneEditor(QFrame):
         self._outside: Cell | None = None
         self._selected: tuple[Cell, Cell] | None = None
         self._told: tuple[int, int] | None = None
-        self._burst: tuple[str, np.ndarray, float, np.ndarray] | None = None
+        self._nudger = Nudger()
         self._connect()
         self.set_theme(LIGHT)
 
@@ -460,16 +460,10 @@ class PlaneEditor(QFrame):
         if not self._may_edit() or self._selected is None:
             return
         key = f"nudge plane {self.selection} {self._heads}"
-        start, amount = self._planes, 0.0
-        if self._burst is not None and self._burst[0] == key and np.array_equal(self._burst[3], self._planes):
-            start, amount = (
-                self._burst[1],
-                self._burst[2],
-            )  # counted from where it began: as many back undo it
-        amount = round(amount + steps * NUDGE * (FINE if fine else 1.0), 6)
+        start, amount = self._nudger.count(key, self._planes, steps, fine=fine)
         planes = changed(start, self.selection, self._heads, lambda values: values + amount)
         self._commit(planes if amount else start, f"Nudge {self._area_text()}", key)
-        self._burst = (key, start, amount, self._planes)
+        self._nudger.reached(self._planes)
 
     def reset_selection(self) -> None:
         """Ask for the family's own values in the selection, or in the whole plane."""
