@@ -99,7 +99,7 @@ class Paints(QObject):
         self._window = window
         self._waited: set[QObject] = set()
         self._last: Frame | None = None
-        self._targets = {stage: view.canvas.viewport() for stage, view in window.equation.views.items()}
+        self._targets = {stage: view.canvas for stage, view in window.equation.views.items()}
         self._curve = window.curve.plot.viewport()
         for target in (*self._targets.values(), self._curve):
             target.installEventFilter(self)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QBrush, QColor, QImage, QPainter, QPen, QPixmap, QTransform
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from relpos_viewer.core.quantise import LAST_VALUE
 from relpos_viewer.export.appearance import Mark
@@ -39,11 +37,10 @@ def hatch_brush(mark: Mark, ratio: float) -> QBrush:
     return brush
 
 
-class HatchItem(pg.GraphicsObject):
-    """Draws over the marked cells of a tile; its coordinates are the view's pixels."""
+class Hatching:
+    """Draws over the marked cells of a tile, in the pixels of the widget that paints it."""
 
-    def __init__(self, parent: QGraphicsItem) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
         self._codes = np.zeros((1, 1), np.uint8)
         self._marks: dict[int, Mark] = {}
         self._target = QRectF()
@@ -53,39 +50,28 @@ class HatchItem(pg.GraphicsObject):
     def set_marks(self, marks: dict[int, Mark]) -> None:
         """Take how each code is drawn."""
         self._marks = marks
-        self._stale()
+        self._picture = None
 
     def set_codes(self, codes: np.ndarray) -> None:
         """Take a tile's codes, uint8 [h, w]; values do not matter, so a frame with the same mask costs nothing."""
         codes = np.maximum(codes, LAST_VALUE)
         if not np.array_equal(codes, self._codes):
             self._codes = codes
-            self._stale()
+            self._picture = None
 
-    def set_geometry(self, size: QRectF, target: QRectF) -> None:
-        """Take the view's extent, and where the tile lies in it, both in pixels."""
+    def set_place(self, size: QRectF, target: QRectF) -> None:
+        """Take the widget's extent, and where the tile lies in it, both in pixels."""
         if (size, target) != (self._size, self._target):
-            self.prepareGeometryChange()
-            self._size, self._target = QRectF(size), QRectF(target)
-            self._stale()
+            self._size, self._target = size, target
+            self._picture = None
 
-    def boundingRect(self) -> QRectF:
-        """The whole view."""
-        return self._size
-
-    def paint(
-        self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter) -> None:
         """Paint the hatching, made anew only when tile, place or theme changed."""
         ratio = painter.device().devicePixelRatioF()
         if self._picture is None or self._picture.devicePixelRatioF() != ratio:
             self._picture = self._render(ratio)
         if not self._picture.isNull():
             painter.drawPixmap(self._size.topLeft(), self._picture)
-
-    def _stale(self) -> None:
-        self._picture = None
-        self.update()
 
     def _render(self, ratio: float) -> QPixmap:
         present = [

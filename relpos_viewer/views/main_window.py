@@ -70,8 +70,9 @@ from relpos_viewer.views.window_tools import WindowTools
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
 INSPECTOR_ROOM = 1160
-# Strip, inspector and status bar follow a drag at half the rate of the display, and after the pictures' paint.
-ROW_INTERVAL_MS, AFTER_PAINT_MS = 33, 2
+# Strip, inspector and status bar follow a drag at half the rate of the display: right after the paint of a picture,
+# when nothing else is to be done, or when no other picture comes.
+ROW_INTERVAL_MS, AFTER_PAINT_MS, NO_OTHER_MS = 28, 2, 100
 # A hand that rested so long is done; then what its edits only corrected is summed anew.
 REFRESH_AFTER_MS = 1000
 PROGRAM = "relpos-viewer"
@@ -371,9 +372,8 @@ class MainWindow(QMainWindow):
             if frame.problem:
                 self.say_error(frame.problem)
         if self.history.is_previewing and not new_sequence:
-            if not self._row_timer.isActive():
-                passed = round(1000 * min(time.monotonic() - self._row_shown, 1.0))
-                self._row_timer.start(max(ROW_INTERVAL_MS - passed, AFTER_PAINT_MS))
+            due = time.monotonic() - self._row_shown >= ROW_INTERVAL_MS / 1000
+            self._row_timer.start(AFTER_PAINT_MS if due else NO_OTHER_MS)
         else:
             self._show_row()
             self.heads.show()

@@ -1,7 +1,7 @@
 """MatrixCanvas: the picture of one matrix and the gestures on it.
 
-Gestures are handled here and not by pyqtgraph's items: they change the shared `MatrixRange`, and a moving
-pointer does not have to be searched through a scene of items.
+A widget of its own and no scene of pyqtgraph's: a scene takes two rounds of the event loop and half a millisecond of
+Python to say that its picture is another one, four times a frame. So all matrices of a frame are painted at once.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QColor, QMouseEvent, QPainter, QPaintEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from relpos_viewer.export.appearance import Mark
-from relpos_viewer.views.hatch import HatchItem
+from relpos_viewer.views.hatch import Hatching
 from relpos_viewer.views.matrix_axis import zoom_factor
 from relpos_viewer.views.matrix_image import MatrixImage
 from relpos_viewer.views.matrix_overlay import Cell, MatrixOverlay
 from relpos_viewer.views.matrix_range import MatrixRange
-from relpos_viewer.views.theme import Theme
+from relpos_viewer.views.theme import LIGHT, Theme
 
 DEAD_ZONE = 4
 """Pixels a hand may tremble during a click before it is a drag."""
@@ -28,7 +27,7 @@ DEAD_ZONE = 4
 _SCALE_PIXELS = 120.0  # a right-drag of so many pixels changes the extent by a factor e
 
 
-class MatrixCanvas(pg.GraphicsView):
+class MatrixCanvas(QWidget):
     """The matrix, without its axes. Wheel zooms at the pointer, left or middle drag pans, right drag scales."""
 
     cell_entered = Signal(int, int)
@@ -38,7 +37,7 @@ class MatrixCanvas(pg.GraphicsView):
     double_clicked = Signal()
 
     def __init__(self, range_: MatrixRange, parent: QWidget | None = None) -> None:
-        super().__init__(parent, background=None)
+        super().__init__(parent)
         self._range = range_
         self._cell: tuple[int, int] | None = None
         self._pressed_at: QPointF | None = None
@@ -46,19 +45,16 @@ class MatrixCanvas(pg.GraphicsView):
         self._dragging = False
         self._tile = QRectF(0, 0, 1, 1)  # the cells that the image covers
 
-        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, invertY=True, defaultPadding=0)
-        self.setCentralItem(self._box)
-        self._image = MatrixImage(self._box)
-        self._hatch = HatchItem(self._box)
-        self._hatch.setZValue(10)
-        self._overlay = MatrixOverlay(range_, self._box)
-        self._overlay.setZValue(20)
+        self._ground = QColor(LIGHT.card)
+        self._image = MatrixImage()
+        self._hatching = Hatching()
+        self._overlay = MatrixOverlay(range_, self.update)
+        # Whatever lies under the card need not be painted with each frame.
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.setMouseTracking(True)
-        self.viewport().setMouseTracking(True)
         self.setCursor(Qt.CursorShape.CrossCursor)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        range_.changed.connect(self._follow)
-        self._follow()
+        range_.changed.connect(self._place)
 
     @property
     def pixel_shape(self) -> tuple[int, int]:
@@ -72,8 +68,8 @@ class MatrixCanvas(pg.GraphicsView):
         """Show codes uint8 [h, w] with the colours lut uint8 [256, 4] over these cells."""
         self._image.set_codes(codes, lut)
         self._tile = QRectF(cols[0], rows[0], cols[1] - cols[0], rows[1] - rows[0])
-        self._hatch.set_codes(codes)
-        self._place_items()
+        self._hatching.set_codes(codes)
+        self._place()
 
     def set_cell(self, cell: tuple[int, int] | None) -> None:
         """Put the crosshair on (query, key)."""
@@ -89,13 +85,14 @@ class MatrixCanvas(pg.GraphicsView):
 
     def set_look(self, theme: Theme, marks: dict[int, Mark]) -> None:
         """Take the colours of `theme`, and how each mark is hatched."""
-        self.setBackground(theme.card)
+        self._ground = QColor(theme.card)
         self._overlay.set_theme(theme)
-        self._hatch.set_marks(marks)
+        self._hatching.set_marks(marks)
+        self.update()
 
     def cell_at(self, point: QPointF) -> tuple[int, int]:
         """The cell (query, key) under a point of this widget; the nearest one outside the matrix."""
-        row, col = self._place(point)
+        row, col = self._cells(point)
         n_query, n_key = self._range.counts
         return min(max(math.floor(row), 0), n_query - 1), min(max(math.floor(col), 0), n_key - 1)
 
@@ -104,18 +101,23 @@ class MatrixCanvas(pg.GraphicsView):
         high, wide = self._scale()
         return QPointF((j + 0.5 - self._range.cols[0]) * wide, (i + 0.5 - self._range.rows[0]) * high)
 
-    def resizeEvent(self, event: QResizeEvent | None) -> None:
+    def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the range over the whole widget."""
         super().resizeEvent(event)
-        if (
-            event is not None
-        ):  # pyqtgraph calls this once, from its own constructor, before there are any items
-            self._place_items()
+        self._place()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the tile, the hatching of what has no colour, and the pointer's marks over both."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._ground)
+        self._image.paint(painter)
+        self._hatching.paint(painter)
+        self._overlay.paint(painter)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Zoom at the pointer."""
         factor = zoom_factor(event)
-        self._range.zoom(factor, factor, self._place(event.position()))
+        self._range.zoom(factor, factor, self._cells(event.position()))
         event.accept()
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
@@ -140,7 +142,7 @@ class MatrixCanvas(pg.GraphicsView):
             self._range.zoom(
                 math.exp(moved.y() / _SCALE_PIXELS),
                 math.exp(-moved.x() / _SCALE_PIXELS),
-                self._place(self._pressed_at),
+                self._cells(self._pressed_at),
             )
             return
         self.setCursor(Qt.CursorShape.ClosedHandCursor)
@@ -174,15 +176,9 @@ class MatrixCanvas(pg.GraphicsView):
             self._cell = cell
             self.cell_entered.emit(*cell)
 
-    def _follow(self) -> None:
-        rows, cols = self._range.rows, self._range.cols
-        self._box.setRange(xRange=cols, yRange=rows, padding=0)
-        self._place_items()
-        self._overlay.update()
-
-    def _place_items(self) -> None:
-        """Lay the picture where its cells are, hatching and overlay over it; their coordinates are pixels."""
-        size = QRectF(0, 0, self.width(), self.height())
+    def _place(self) -> None:
+        """Lay the picture where its cells are, hatching and overlay over it, in this widget's pixels."""
+        size = QRectF(self.rect())
         high, wide = self._scale()
         target = QRectF(
             (self._tile.left() - self._range.cols[0]) * wide,
@@ -191,15 +187,16 @@ class MatrixCanvas(pg.GraphicsView):
             self._tile.height() * high,
         )
         self._overlay.set_size(size)
-        self._image.set_geometry(size, target)
-        self._hatch.set_geometry(size, target)
+        self._image.set_place(target)
+        self._hatching.set_place(size, target)
+        self.update()
 
     def _scale(self) -> tuple[float, float]:
         """Pixels a row and a column."""
         rows, cols = self._range.rows, self._range.cols
         return self.height() / (rows[1] - rows[0]), self.width() / (cols[1] - cols[0])
 
-    def _place(self, point: QPointF) -> tuple[float, float]:
+    def _cells(self, point: QPointF) -> tuple[float, float]:
         """A point of this widget as (row, column) in cells."""
         high, wide = self._scale()
         return self._range.rows[0] + point.y() / high, self._range.cols[0] + point.x() / wide

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 
-class MatrixImage(pg.GraphicsObject):
-    """One tile; its coordinates are the view's pixels.
+class MatrixImage:
+    """One tile, in the pixels of the widget that paints it: one with a pixel for each of the screen's is copied."""
 
-    pyqtgraph's ImageItem is placed in cells, and the way back to pixels leaves a scale of nearly 1: Qt then resamples
-    every picture, 0.6 ms each. Here a tile with a pixel for each of the screen's is copied.
-    """
-
-    def __init__(self, parent: QGraphicsItem) -> None:
-        super().__init__(parent)
-        self._size = QRectF()
+    def __init__(self) -> None:
         self._target = QRectF()
         self._picture = QImage()
         self._pixels = np.zeros((1, 1), np.uint32)  # the memory of the picture
@@ -33,22 +25,12 @@ class MatrixImage(pg.GraphicsObject):
         self._pixels = self._colours[codes]  # [h, w]
         height, width = codes.shape
         self._picture = QImage(self._pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32)
-        self.update()
 
-    def set_geometry(self, size: QRectF, target: QRectF) -> None:
-        """Take the view's extent, and where the tile lies in it, both in pixels."""
-        if (size, target) != (self._size, self._target):
-            self.prepareGeometryChange()
-            self._size, self._target = QRectF(size), QRectF(target)
-            self.update()
+    def set_place(self, target: QRectF) -> None:
+        """Take where the tile lies, in pixels."""
+        self._target = target
 
-    def boundingRect(self) -> QRectF:
-        """The whole view."""
-        return self._size
-
-    def paint(
-        self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter) -> None:
         """Paint the tile, each of its pixels with hard edges."""
         if not self._picture.isNull():
             painter.drawImage(self._target, self._picture)

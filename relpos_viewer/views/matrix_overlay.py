@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from relpos_viewer.views.matrix_range import MatrixRange
 from relpos_viewer.views.theme import LIGHT, Theme
@@ -23,12 +23,13 @@ Cell = tuple[int, int | None]
 """(query, key); with key None the whole row."""
 
 
-class MatrixOverlay(pg.GraphicsObject):
-    """Crosshair, the cell under the pointer, its diagonal and the pinned cell; coordinates are the view's pixels."""
+class MatrixOverlay:
+    """Crosshair, the cell under the pointer, its diagonal and the pinned cell, in the pixels of the widget."""
 
-    def __init__(self, range_: MatrixRange, parent: QGraphicsItem) -> None:
-        super().__init__(parent)
+    def __init__(self, range_: MatrixRange, changed: Callable[[], None]) -> None:
+        """Draw over the part `range_`, and tell `changed` when there is something else to draw."""
         self._range = range_
+        self._changed = changed
         self._size = QRectF()
         self._cell: tuple[int, int] | None = None
         self._pinned: Cell | None = None
@@ -37,41 +38,33 @@ class MatrixOverlay(pg.GraphicsObject):
         self._theme = LIGHT
 
     def set_size(self, size: QRectF) -> None:
-        """Take the view's extent in pixels."""
-        if size != self._size:
-            self.prepareGeometryChange()
-            self._size = QRectF(size)
+        """Take the widget's extent in pixels."""
+        self._size = size
 
     def set_cell(self, cell: tuple[int, int] | None) -> None:
         """Put the crosshair on (query, key)."""
         if cell != self._cell:
             self._cell = cell
-            self.update()
+            self._changed()
 
     def set_pinned(self, pinned: Cell | None) -> None:
         """Keep the outline of a cell, or of a row."""
         if pinned != self._pinned:
             self._pinned = pinned
-            self.update()
+            self._changed()
 
     def set_offset(self, offset: int | None, queries: np.ndarray | None = None) -> None:
         """Light the diagonal key − query = offset, or only its cells at some queries, bool [query]."""
         if offset != self._offset or queries is not self._queries:
             self._offset, self._queries = offset, queries
-            self.update()
+            self._changed()
 
     def set_theme(self, theme: Theme) -> None:
         """Take the colours of `theme`."""
         self._theme = theme
-        self.update()
+        self._changed()
 
-    def boundingRect(self) -> QRectF:
-        """The whole view."""
-        return self._size
-
-    def paint(
-        self, painter: QPainter, _option: QStyleOptionGraphicsItem, _widget: QWidget | None = None
-    ) -> None:
+    def paint(self, painter: QPainter) -> None:
         """Paint the marks, those of the pointer last."""
         painter.setClipRect(self._size)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
