@@ -440,7 +440,7 @@ class Paints(QObject):
 
     count = 0
 
-    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:  # noqa: N802  Qt's name
         self.count += event.type() == QEvent.Type.Paint
         return False
 
