@@ -172,7 +172,6 @@ class CurveEditor(QFrame):
             self.drop_formula()
             self.entry.hide()
         self._curves, self._future_masked, self._beyond_rule = curves, causal_future_masked, beyond_rule
-        self._handles.offer()
         if self._gesture is None:
             known = self._document_edit is not None and self._document_edit.shape == curves.edit.shape
             self._edit = self._document_edit if known else curves.edit
@@ -184,6 +183,7 @@ class CurveEditor(QFrame):
             self._view_chosen = False
         if not same_visible:
             self._anchors = self._end_anchors()
+        self._handles.offer()  # which may bring its tool back, and looks at everything above
         self.tools.offer_snap(curves.buckets is not None)
         if same_visible and self._handles.active:
             self.grow_values()  # the plot must not jump away from under a hand that moves parameters

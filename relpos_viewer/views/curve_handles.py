@@ -13,6 +13,7 @@ import numpy as np
 
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.encodings.base import Handle
+from relpos_viewer.core.encodings.planar import PlaneEncoding
 from relpos_viewer.core.numbers import short
 from relpos_viewer.views.curve_gesture import DEAD_ZONE, FINE, Pointer, rounded
 from relpos_viewer.views.curve_scale import PlotMap
@@ -76,6 +77,8 @@ def why_none(encoding: Encoding | None) -> str:
         return "No encoding is chosen, so there are no parameters to drag."
     if encoding.name == "curve":
         return "This curve is drawn freely with the other tools; it has no parameters to drag."
+    if isinstance(encoding, PlaneEncoding):
+        return f"{encoding.title} is edited cell by cell on its plane; no point of a curve is one of its parameters."
     if encoding.toeplitz:
         return f"{encoding.title} has no handles for these heads."
     return f"What {encoding.title} adds depends on queries and keys, so no point of its curve is a parameter."

@@ -13,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relpos_viewer.core.attention import attention
+from relpos_viewer.core.curves import curve_set
 from relpos_viewer.core.encodings import FAMILIES, encoding, encodings, parse_encoding
 from relpos_viewer.core.encodings.alibi import alibi_slopes
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.field import PlainField
 from relpos_viewer.core.inputs import inputs_from_arrays
+from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.core.offsets import offsets, t5_bucket
 
 from .lively import LIVELY
@@ -41,7 +44,8 @@ def test_every_family_keeps_the_promises_of_the_registry(name: str, n: int) -> N
     assert result.scores.shape == (4, n, n)
     assert torch.equal(result.content + result.positional, result.scores)
     curve = built.with_heads(4).curve(n)
-    assert (curve is not None) == family.toeplitz
+    # FIRE is one curve where no query stands past its threshold.
+    assert (curve is not None) == (family.toeplitz or (name == "fire" and n - 1 <= built.threshold))
     if curve is not None:
         assert curve.shape == (4, 2 * n - 1)
         for i in range(n):
@@ -400,3 +404,171 @@ def test_what_is_no_parameter_of_the_family_is_never_taken_for_one(text: str, me
 def test_heads_must_be_a_whole_number(heads) -> None:
     with pytest.raises(ViewerError, match="heads must be a whole number of at least 1"):
         encoding("alibi", heads=heads)
+
+
+# Handles of whole distances
+
+# Family, parameters, handle, where it is dropped, and the parameters that this changes.
+DROPPED = [
+    ("shaw", {"clip": 9}, "past clip", -4.4, {"clip": 4}),
+    ("shaw", {"clip": 9}, "future clip", 40.0, {"clip": 40}),
+    ("shaw", {"clip": 9}, "past clip", 3.0, {"clip": 1}),
+    ("shaw", {"clip": 9}, "past clip", -1e9, {"clip": 2**20}),
+    ("music", {}, "length", -7.0, {"length": 8}),
+    ("music", {"length": 5}, "length", 2.0, {"length": 1}),
+    ("music", {"length": 5}, "length", -99.0, {"length": 0}),
+    ("transformer-xl", {}, "future clamp", 12.0, {"clamp": 12}),
+    ("transformer-xl", {"clamp": 5}, "past clamp", 3.0, {"clamp": 1}),
+    ("xlnet", {"clamp": 5}, "past clamp", -99.0, {"clamp": 0}),
+    ("deberta", {}, "past own places", -10.0, {"num_buckets": 20}),
+    ("deberta", {"max_distance": 200}, "future own places", 500.0, {"num_buckets": 396}),
+    ("deberta", {}, "future own places", -5.0, {"num_buckets": 4}),
+    ("deberta", {"num_buckets": 8}, "future max distance", 12.0, {"max_distance": 12}),
+    ("deberta", {"num_buckets": 8}, "past max distance", -1.0, {"max_distance": 6}),
+    ("deberta", {"num_buckets": 0}, "past span", -12.0, {"span": 12}),
+    ("cope", {}, "positions", -7.0, {"positions": 8}),
+    ("cope", {}, "positions", 3.0, {"positions": 2}),
+]
+
+
+@pytest.mark.parametrize(("name", "parameters", "handle", "offset", "changed"), DROPPED)
+def test_a_handle_of_a_distance_sets_its_parameter_within_its_domain(
+    name: str, parameters: dict, handle: str, offset: float, changed: dict
+) -> None:
+    n = 20
+    family = encoding(name, heads=2, **parameters)
+    one = next(each for each in family.handles(1, n, 8) if each.name == handle)
+    moved = family.dragged(one, 1, offset, 3.0, n, 8)
+    assert moved.values == {**family.values, **changed}
+    encoding(name, heads=2, **moved.values)  # which refuses what lies outside the domain
+    (again,) = (each for each in moved.handles(1, n, 8) if each.name == handle)
+    side = -1 if "past" in handle or name in ("music", "cope") else 1
+    distance = {
+        "clip": moved.values.get("clip"),
+        "length": (moved.values.get("length") or n) - 1,
+        "clamp": moved.values.get("clamp") or n,
+        "places": moved.values.get("num_buckets", 0) // 2,
+        "distance": moved.values.get("max_distance"),
+        "span": moved.values.get("span"),
+        "positions": moved.values.get("positions", 0) - 1,
+    }[handle.split()[-1]]
+    assert again.offset == side * min(distance, n - 1)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize("n", [1, 2, 3, 40])
+def test_handles_ascend_lie_on_the_axis_and_stay_where_they_are_dropped_on_themselves(
+    name: str, n: int
+) -> None:
+    family = encoding(name, **LIVELY[name]).with_heads(4)
+    found = family.handles(2, n, 8)
+    assert [one.offset for one in found] == sorted(one.offset for one in found)
+    assert len({one.name for one in found}) == len(found)
+    for one in found:
+        assert name == "tisa" or abs(one.offset) <= max(n - 1, 1), one
+        same = family.dragged(one, 2, one.offset, one.value, n, 8)
+        again = {each.name: each for each in same.handles(2, n, 8)}[one.name]
+        near = (
+            0.05 if name == "sandwich" else 1e-6
+        )  # of whose rippling curve the nearest of 400 bases is taken
+        assert (again.offset, again.value) == pytest.approx((one.offset, one.value), abs=near)
+
+
+def test_where_a_table_is_given_a_clip_cuts_it_and_never_makes_vectors_up() -> None:
+    rng = np.random.default_rng(8)
+    table, values = torch.from_numpy(rng.normal(size=(2, 15, 8)))
+    family = encoding("shaw", clip=7, table=table, value_table=values)
+    past = family.handles(0, 20, 8)[0]
+    cut = family.dragged(past, 0, -3.0, 0.0, 20, 8)
+    assert torch.equal(cut.table, table[4:11]) and torch.equal(cut.value_table, values[4:11])
+    assert family.dragged(past, 0, -12.0, 0.0, 20, 8).clip == 7
+
+    e = torch.from_numpy(rng.normal(size=(9, 8)))
+    cope = encoding("cope", table=e)
+    (far,) = cope.handles(0, 20, 8)
+    assert torch.equal(cope.dragged(far, 0, -3.0, 0.0, 20, 8).table, e[:4])
+    assert torch.equal(cope.dragged(far, 0, -15.0, 0.0, 20, 8).table, e)
+
+    k_r = torch.from_numpy(rng.normal(size=(4, 14, 8)))
+    deberta = encoding("deberta", heads=4, span=7, num_buckets=0, k_r=k_r)
+    cut = deberta.dragged(deberta.handles(0, 20, 8)[0], 0, -3.0, 0.0, 20, 8)
+    assert cut.span == 3 and torch.equal(cut.k_r, k_r[:, 4:10]) and cut.q_r is None
+    for delta in (-2, 0, 3):  # near offsets keep their vectors
+        at = torch.tensor([delta])
+        assert torch.equal(cut._vectors("k_r", at, 8), deberta._vectors("k_r", at, 8)), delta
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter"), [("shaw", "clip"), ("cope", "positions"), ("music", "length")]
+)
+def test_another_distance_leaves_the_illustration_of_nearer_offsets_alone(name: str, parameter: str) -> None:
+    q, k = random_inputs(20, 20)
+    short, long = (attention(q, k, encoding=encoding(name, **{parameter: far})).positional for far in (6, 15))
+    for i in range(20):
+        near = slice(max(i - 5, 0), i + 1)
+        if name == "cope":  # where a query counts fewer gates than the last position
+            near = slice(max(i - 4, 0), i + 1)
+        torch.testing.assert_close(short[:, i, near], long[:, i, near], atol=1e-12, rtol=0)
+    assert not torch.equal(short, long)
+
+
+def test_music_adds_nothing_from_its_length_on() -> None:
+    q, k = random_inputs(12, 12)
+    table = torch.randn(4, 7, 8, dtype=torch.float64, generator=torch.Generator().manual_seed(3))
+    family = encoding("music", table=table, length=5)
+    term = attention(q, k, encoding=family).positional
+    for i in range(12):
+        for j in range(12):
+            wanted = (q[:, i] * table[:, j - i + 6]).sum(-1) * 8**-0.5 if -5 < j - i <= 0 else torch.zeros(4)
+            torch.testing.assert_close(term[:, i, j], wanted.double(), atol=1e-12, rtol=0)
+    assert family.beyond(12).nonzero().ravel().tolist() == list(range(7))  # δ = −11 … −5
+    assert encoding("music").beyond(12) is None and family.trained_length() == 5
+    with pytest.raises(ViewerError, match="holds 7 distances, length says 8"):
+        encoding("music", table=table, length=8)
+
+
+# FIRE below its threshold
+
+
+@pytest.mark.parametrize(("threshold", "exact"), [(11.0, True), (10.0, False), (10.5, False), (400.0, True)])
+def test_fire_has_its_exact_curve_where_no_query_is_past_the_threshold(threshold: float, exact: bool) -> None:
+    inputs = inputs_from_arrays(*random_inputs(12, 12))
+    family = encoding("fire", **{**LIVELY["fire"], "threshold": threshold})
+
+    def field(head: int) -> PlainField:
+        return PlainField.of(inputs, family, scale=1.0, mask=parse_mask("none"), edit=None, head=head)
+
+    curves = curve_set(inputs, family, field(1), 1, field)
+    assert curves.exact == exact
+    if exact:
+        term = family.positional(inputs, 1.0)  # [head, query, key]
+        for delta in range(-11, 12):
+            for cells in term.diagonal(delta, dim1=1, dim2=2):
+                assert float(cells.max() - cells.min()) < 1e-12
+            wanted = term.diagonal(delta, dim1=1, dim2=2)[:, 0]
+            np.testing.assert_allclose(curves.family[:, delta + 11], wanted, rtol=1e-6, atol=1e-6)
+    else:
+        assert curves.low is not None
+
+
+# T5 past training
+
+
+@pytest.mark.parametrize("both", [True, False])
+@pytest.mark.parametrize(("buckets", "distance"), [(32, 128), (8, 20), (4, 3), (64, 40)])
+@pytest.mark.parametrize(("trained", "n"), [(20, 21), (12, 60), (64, 128), (200, 900), (2, 3)])
+def test_t5_says_which_buckets_training_never_filled(
+    buckets: int, distance: int, both: bool, trained: int, n: int
+) -> None:
+    family = encoding("t5", num_buckets=buckets, max_distance=distance, bidirectional=both)
+    past = family.buckets(n)[:n].flip(0)  # [n], by distance
+    last = (buckets // 2 if both else buckets) - 1
+    words = family.beyond_words(trained, n)
+    new = sorted(set(past.tolist()) - set(past[:trained].tolist()))
+    if new:
+        named = f"bucket {new[0]}," if len(new) == 1 else f"buckets {new[0]} … {new[-1]},"
+        assert named in words and f"past {past[trained - 1]}" in words
+    elif past[-1] < last:
+        assert words.startswith(f"Bucket {past[-1]} grows")
+    else:
+        assert f"from |δ| = {int((past == last).nonzero()[0])} on" in words

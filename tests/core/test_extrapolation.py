@@ -100,7 +100,7 @@ BEYOND = [
     ("none", {}, 8192, "no positional term"),
     ("curve", {"table": np.arange(19.0), "rule": "extend"}, 64, "|δ| = 9; beyond that it goes on"),
     ("curve", {"table": np.arange(19.0), "rule": "zero"}, 64, "it is 0"),
-    ("t5", {"max_distance": 200}, 512, "from |δ| = 200 on"),
+    ("t5", {"max_distance": 200}, 512, "from |δ| = 134 on"),
     ("alibi", {}, 1025, "2 times the largest penalty"),
     ("kerple-log", {}, 1025, "logarithm"),
     ("kerple-power", {}, 1025, "power"),

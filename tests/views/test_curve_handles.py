@@ -28,6 +28,8 @@ SOURCE = TextSource(" ".join("abcdefghijklmnopqrstuvwx"), heads=HEADS, dim=DIM)
 WITH_HANDLES = [name for name, family in FAMILIES.items() if family().with_heads(HEADS).handles(HEAD, N, DIM)]
 # Of Sandwich's rippling curve the nearest of 400 bases is taken.
 NEAR = {"sandwich": 0.03}
+# Whole distances: such a handle lies on the offset nearest to where it was dropped.
+WHOLE = {"clip", "clamp", "length", "positions", "span", "places", "distance"}
 WITHOUT = [name for name in FAMILIES if name not in WITH_HANDLES]
 
 
@@ -74,7 +76,8 @@ def test_most_families_have_handles():
     assert {"t5", "alibi", "kerple-log", "kerple-power", "sandwich", "tisa", "fire", "rope"} <= {
         *WITH_HANDLES
     }
-    assert {"none", "curve", "shaw"} <= {*WITHOUT}
+    assert {"shaw", "music", "transformer-xl", "xlnet", "deberta", "cope"} <= {*WITH_HANDLES}
+    assert {*WITHOUT} == {"none", "curve", "swin", "swin-v2", "beit"}
 
 
 @pytest.mark.parametrize("which", [0, -1], ids=["first", "last"])
@@ -84,7 +87,8 @@ def test_a_drag_of_a_handle_moves_it_by_the_way_of_the_pointer_and_is_one_step(o
     before, one = window.session.document, handles(window)[which]
     x, y = at(window, one)
     plot = window.curve.plot.map()
-    drag(window.curve.plot, (x, y), (x + 23, y + 31))
+    across = -23 if one.offset > 0 else 23  # towards δ = 0, as some wait at the ends of the axis
+    drag(window.curve.plot, (x, y), (x + across, y + 31))
     settle(window, qtbot)
     after = window.session.document
     assert after.encoding.parameters != before.encoding.parameters
@@ -93,7 +97,10 @@ def test_a_drag_of_a_handle_moves_it_by_the_way_of_the_pointer_and_is_one_step(o
     if one.moves != "offset":
         assert moved.value == pytest.approx(one.value - 31 * plot.units_per_pixel, abs=NEAR.get(family, 2e-3))
     if one.moves != "value":
-        assert moved.offset == pytest.approx(plot.offset(x + 23), abs=2e-3)
+        dropped = plot.offset(x + across)
+        assert moved.offset == pytest.approx(
+            round(dropped) if one.name.split()[-1] in WHOLE else dropped, abs=2e-3
+        )
     assert window.frame.document.encoding == after.encoding
     (name,) = steps(window)
     assert name.startswith(f"Move {one.name}")
@@ -328,7 +335,7 @@ def test_a_hovered_handle_names_its_parameter_and_shows_which_way_it_goes(opened
     assert window.curve.plot.item.marks.handle is None
 
 
-@pytest.mark.parametrize("family", ["none", "curve", "shaw", "deberta"])
+@pytest.mark.parametrize("family", ["none", "curve", "swin", "beit"])
 def test_where_there_are_no_handles_the_tool_is_off_and_says_why(opened, family):
     window = opened(family)
     button = window.curve.tools.findChild(object, "curveTool_handles")
@@ -372,3 +379,68 @@ def test_another_head_cancels_the_drag(opened, qtbot):
     assert window.session.document == replace(before, view=replace(before.view, head=2))
     release(window.curve.plot, (x, y + 50))
     assert steps(window) == []
+
+
+# Families whose bias depends on content, yet clip or end at a distance.
+
+# What each handle is at −5 and +5: family, its parameters to begin with, handle, parameter, and its value then.
+REACHES = [
+    ("shaw", {"clip": 9}, "past clip", "clip", 5),
+    ("shaw", {"clip": 9}, "future clip", "clip", 5),
+    ("music", {}, "length", "length", 6),
+    ("transformer-xl", {}, "past clamp", "clamp", 5),
+    ("xlnet", {"clamp": 400}, "future clamp", "clamp", 5),
+    ("deberta", {}, "past own places", "num_buckets", 10),
+    ("deberta", {"num_buckets": 8, "max_distance": 9}, "past max distance", "max_distance", 6),
+    ("deberta", {"num_buckets": 0, "span": 40}, "future span", "span", 5),
+    ("cope", {"positions": 9}, "positions", "positions", 6),
+]
+
+
+@pytest.mark.parametrize(("family", "parameters", "name", "parameter", "value"), REACHES)
+def test_a_handle_of_a_distance_sets_its_parameter_in_one_step(
+    opened, qtbot, family, parameters, name, parameter, value
+):
+    window = opened(family, **parameters)
+    before, one = window.session.document, handle(window, name)
+    x, y = at(window, one)
+    to = window.curve.plot.map().x(5 if name.startswith("future") else -5)
+    drag(window.curve.plot, (x, y), (float(to), y))
+    settle(window, qtbot)
+    assert window.session.document.encoding.build().values[parameter] == value
+    assert window.frame.encoding.values[parameter] == value
+    assert abs(handle(window, name).offset) == max(5, 6 * (parameter == "max_distance"))
+    assert np.array_equal(window.session.document.edit.values, EDIT)
+    assert len(steps(window)) == 1
+    assert window.session.document == before
+
+
+@pytest.mark.parametrize(("family", "parameter"), [("transformer-xl", "clamp"), ("music", "length")])
+def test_a_handle_at_the_end_of_the_axis_waits_there_and_sets_none_when_dragged_out_again(
+    opened, family, parameter
+):
+    window = opened(family)
+    found = handles(window)[0]
+    assert found.offset == 1 - N
+    click(window.curve.plot, at(window, found))
+    for _ in range(3):
+        key(window.curve.plot, Key.Key_Right)
+    inward = window.session.document.encoding.parameters[parameter]
+    assert inward == {"clamp": N - 4, "length": N - 3}[parameter]
+    for _ in range(4):
+        key(window.curve.plot, Key.Key_Left)
+    assert window.session.document.encoding.build().values[parameter] == 0
+    assert handle(window, found.name).offset == 1 - N
+
+
+@pytest.mark.parametrize("family", ["fox", "cable"])
+def test_the_help_of_a_gate_says_on_which_line_it_lies(opened, family):
+    assert "not on the mean drawn" in handle(opened(family), "gate bias").help
+
+
+def test_a_window_opens_with_the_remembered_tool_on_any_head(new_window, qtbot):
+    Settings.of_user().curve_tool = "handles"
+    window = new_window(document("shaw"))
+    settle(window, qtbot)
+    assert window.curve.tool == "handles"
+    assert window.curve.curves.head == HEAD

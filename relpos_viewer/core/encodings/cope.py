@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
@@ -10,6 +11,7 @@ from torch import Tensor
 from relpos_viewer.core.encodings.base import (
     BIAS_OF_VECTORS,
     Encoding,
+    Handle,
     Parameter,
     Span,
     check_table,
@@ -17,10 +19,12 @@ from relpos_viewer.core.encodings.base import (
     constant,
     needs_queries,
 )
+from relpos_viewer.core.encodings.reach import far_end, reached
 from relpos_viewer.core.encodings.relative import drawn, waves
 from relpos_viewer.core.inputs import AttentionInputs
 
 SEED = 23
+MOST = 2**20  # positions
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,7 +44,7 @@ class CoPE(Encoding):
     sign = "Positions count back from the query, both ends included."
     scaling = "Gates see the scaled score; the bias q·e[p] is added unscaled."
     parameters = (
-        Parameter("positions", "int", 64, "Number of positions; farther ones share the last.", 2, 2**20),
+        Parameter("positions", "int", 64, "Number of positions; farther ones share the last.", 2, MOST),
         Parameter("table", "table", None, "Vectors e [position, d] of every head; seeded when empty."),
     )
 
@@ -86,6 +90,21 @@ class CoPE(Encoding):
         below = products.gather(-1, low.long())
         above = products.gather(-1, counts.ceil().long())
         return below + (above - below) * (counts - low)  # [head, rows, cols]
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return the nearest offset that can reach the last position: a gate counts less than one."""
+        cut = "" if self.table is None else "; a table that was given can only be cut"
+        help = f"{self.positions} positions: no nearer key can reach the last of them{cut}"
+        return far_end("positions", self.positions - 1, n, help)
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with another number of positions; a table that was given loses its last ones."""
+        most = MOST if self.table is None else self.positions
+        positions = reached(handle, offset, 1, most - 1) + 1
+        table = None if self.table is None else self.table[:positions]  # [position, d]
+        return replace(self, positions=positions, table=table)
 
     def trained_length(self) -> int | None:
         """Return the number of positions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from relpos_viewer.core.encodings.base import (
     BIAS_OF_VECTORS,
     Convention,
     Encoding,
+    Handle,
     Parameter,
     Span,
     Variant,
@@ -21,12 +22,14 @@ from relpos_viewer.core.encodings.base import (
     constant,
     needs_queries,
 )
+from relpos_viewer.core.encodings.reach import ends, reached
 from relpos_viewer.core.encodings.relative import drawn, key_products, query_products, waves
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offsets
 
 SEED = 19
+MOST, FARTHEST = 2**20, 2**30  # places or buckets, and distance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -45,16 +48,16 @@ class Deberta(Encoding):
     sign = "Indexed by query − key, for both terms; the paper's text swaps them for position-to-content."
     scaling = "All terms share 1/√(3d): choose that scale, as content alone would have 1/√d."
     parameters = (
-        Parameter("span", "int", 256, "Places on each side: 512 in v1, 256 in v2 and v3.", 1, 2**20),
+        Parameter("span", "int", 256, "Places on each side: 512 in v1, 256 in v2 and v3.", 1, MOST),
         Parameter(
             "num_buckets",
             "int",
             256,
             "Buckets of both sides, logarithmic beyond half of them; 0 for v1.",
             0,
-            2**20,
+            MOST,
         ),
-        Parameter("max_distance", "int", 512, "Distance at which the buckets end.", 2, 2**30),
+        Parameter("max_distance", "int", 512, "Distance at which the buckets end.", 2, FARTHEST),
         Parameter(
             "side",
             "choice",
@@ -155,6 +158,46 @@ class Deberta(Encoding):
     def buckets(self, n: int) -> Tensor:
         """Return the place of each offset, int64 [2n−1]."""
         return self.place(offsets(n))
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return, on both sides, up to where offsets have places of their own and where the buckets end.
+
+        Without buckets both are the span. Where they end shows only when they can end within the sequence.
+        """
+        if not self.num_buckets:
+            loaded = self.k_r is not None or self.q_r is not None
+            cut = "; tables that were given can only be cut" if loaded else ""
+            return ends("span", self.span, n, f"Span {self.span}: all farther offsets share a place{cut}")
+        half = self.num_buckets // 2
+        found = ends("own places", half, n, f"{self.num_buckets} buckets, logarithmic past half of them")
+        if half + 2 < n:
+            help = f"Buckets end at max_distance {self.max_distance}"
+            found += ends("max distance", self.max_distance, n, help)
+        return tuple(sorted(found, key=lambda handle: handle.offset))
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with another span, number of buckets or largest distance, as the others allow.
+
+        Tables that were given lose their outer places.
+        """
+        half = self.num_buckets // 2
+        if handle.name.endswith("own places"):
+            return replace(
+                self, num_buckets=2 * reached(handle, offset, 2, min(self.max_distance - 2, MOST // 2))
+            )
+        if handle.name.endswith("max distance"):
+            return replace(self, max_distance=reached(handle, offset, half + 2, FARTHEST))
+        loaded = self.k_r is not None or self.q_r is not None
+        span = reached(handle, offset, 1, self.span if loaded else MOST)
+
+        def cut(table: Tensor | None) -> Tensor | None:
+            return (
+                None if table is None else table[:, self.span - span : self.span + span]
+            )  # [head, 2·span, d]
+
+        return replace(self, span=span, k_r=cut(self.k_r), q_r=cut(self.q_r))
 
     def trained_length(self) -> int | None:
         """Return the length from which on the farthest offsets share a place."""

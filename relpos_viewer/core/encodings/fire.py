@@ -130,6 +130,10 @@ class Fire(Encoding):
         """Return the head's curve for queries up to the threshold, float64 [place]."""
         return self.curve_at(self._shares(delta.double()))[head]  # [place]
 
+    def curve(self, n: int, dtype: torch.dtype = torch.float32) -> Tensor | None:
+        """Return the curves [head, 2n−1] where no query stands past the threshold; None where one is stretched."""
+        return self._curves(n).to(dtype) if n - 1 <= self.threshold else None
+
     def _curves(self, n: int) -> Tensor:
         """Return the curves below the threshold, float64 [head, 2n−1]."""
         share = self._shares(torch.arange(n, dtype=torch.float64))  # [n]

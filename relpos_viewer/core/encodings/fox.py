@@ -111,12 +111,16 @@ class FoX(Encoding):
         return sums.masked_fill(future, 0.0).to(inputs.content_dtype)
 
     def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
-        """Return the handle of the gate bias: where a line of gates with w = 0 would be."""
+        """Return the handle of the gate bias: where a line of gates with w = 0 would be.
+
+        The mean that is drawn lies elsewhere, as the content of keys bends it, and n does not say what they are.
+        """
         if self.gates is not None:
             return ()
         far = max(n // 3, 1)
         value = far * float(self.fading(torch.tensor(self.gate_bias, dtype=torch.float64)))
-        return (Handle("gate bias", -far, value, None, "value", f"Gate bias {self.gate_bias:.4g}"),)
+        help = f"Gate bias {self.gate_bias:.4g}, on the line of gates without content, not on the mean drawn"
+        return (Handle("gate bias", -far, value, None, "value", help),)
 
     def dragged(
         self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Self
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from relpos_viewer.core.encodings.base import (
     BIAS_OF_VECTORS,
     Encoding,
+    Handle,
     Parameter,
     Span,
     Variant,
@@ -18,12 +21,14 @@ from relpos_viewer.core.encodings.base import (
     constant,
     needs_queries,
 )
-from relpos_viewer.core.encodings.relative import drawn, key_products, query_products
+from relpos_viewer.core.encodings.reach import ends, reached
+from relpos_viewer.core.encodings.relative import key_products, query_products
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.offsets import offset_matrix
 
 SEED = 11
+MOST = 2**20  # the largest clip
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -39,7 +44,7 @@ class Shaw(Encoding):
     scaling = "The positional part is scaled with the content, by 1/√d."
     parameters = (
         Parameter(
-            "clip", "int", 16, "Largest distance K with a vector of its own; farther ones share it.", 1, 2**20
+            "clip", "int", 16, "Largest distance K with a vector of its own; farther ones share it.", 1, MOST
         ),
         Parameter(
             "side",
@@ -79,7 +84,10 @@ class Shaw(Encoding):
             ViewerError: when the table is of another width.
         """
         if self.table is None:
-            return drawn(SEED, 1, 0, 2 * self.clip + 1, head_dim)[0]
+            # Drawn from δ = 0 outwards, so that another clip leaves the vectors of nearer offsets alone.
+            numbers = np.random.default_rng(SEED).standard_normal((2 * self.clip + 1, head_dim))
+            offset = torch.arange(-self.clip, self.clip + 1)  # [2K + 1]
+            return torch.from_numpy(numbers)[2 * offset.abs() - (offset < 0).long()]
         return check_width(self.table, "shaw table", head_dim)
 
     def _place(self, offset: Tensor) -> Tensor:
@@ -109,6 +117,26 @@ class Shaw(Encoding):
         summed = weights.new_zeros(*weights.shape[:2], self.value_table.shape[0])  # [head, query, 2K + 1]
         summed.scatter_add_(2, place.to(weights.device).expand_as(weights), weights)
         return summed @ self.value_table.to(weights)  # [head, query, d_v]
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return the clip on both sides of δ = 0."""
+        loaded = self.table is not None or self.value_table is not None
+        cut = "; a table that was given can only be cut" if loaded else ""
+        return ends("clip", self.clip, n, f"Clip {self.clip}: all farther offsets share a vector{cut}")
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with another clip; tables that were given lose their outer vectors."""
+        loaded = self.table is not None or self.value_table is not None
+        clip = reached(handle, offset, 1, self.clip if loaded else MOST)
+
+        def cut(table: Tensor | None) -> Tensor | None:
+            return (
+                None if table is None else table[self.clip - clip : self.clip + clip + 1]
+            )  # [2·clip + 1, d]
+
+        return replace(self, clip=clip, table=cut(self.table), value_table=cut(self.value_table))
 
     def beyond(self, n: int) -> Tensor | None:
         """Return the offsets that share the last vector, bool [2n−1]."""

@@ -176,11 +176,35 @@ class T5(Encoding):
         return tuple(found)
 
     def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
-        """Return what the last bucket holds."""
+        """Return what the last bucket holds, and which buckets training never filled."""
+        ends = torch.tensor([n_trained - 1, n - 1])  # the farthest distance of training, and of the sequence
+        trained, now = self._bucket_of_past(ends).tolist()
+        if trained < now:
+            which = f"bucket {now}" if now == trained + 1 else f"buckets {trained + 1} … {now}"
+            return (
+                f"Training filled no bucket past {trained}: far keys ask for {which}, which it never learned."
+            )
+        first = self._last_begins()
+        if n - 1 < first:
+            return f"Bucket {now} grows: the farthest keys share its bias with offsets of training."
         return (
-            f"The last bucket holds every offset from |δ| = {self.max_distance} on: all farther keys share its bias, "
+            f"The last bucket holds every offset from |δ| = {first:,} on: all farther keys share its bias, "
             "so nothing new is asked of the table."
         )
+
+    def _bucket_of_past(self, distance: Tensor) -> Tensor:
+        """Return the buckets of −distance, int64 [count]."""
+        return t5_bucket(
+            -distance, self.num_buckets, self.max_distance, bidirectional=self.bidirectional
+        )  # [count]
+
+    def _last_begins(self) -> int:
+        """Return the smallest distance into the past whose bucket is the last one."""
+        # Past the largest distance, or where no offset has company, nothing changes any more.
+        bucket = self._bucket_of_past(
+            torch.arange(max(self.max_distance, self.num_buckets) + 1)
+        )  # [distance]
+        return int((bucket == bucket[-1]).nonzero()[0])
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return the bucket function and its table."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from relpos_viewer.core.encodings.base import (
     BIAS_OF_VECTORS,
     Encoding,
+    Handle,
     Knob,
     Parameter,
     Span,
@@ -22,7 +23,9 @@ from relpos_viewer.core.encodings.base import (
     constant,
     needs_queries,
 )
+from relpos_viewer.core.encodings.reach import ends, reached
 from relpos_viewer.core.encodings.relative import drawn, query_products, waves
+from relpos_viewer.core.encodings.rope import Rope
 from relpos_viewer.core.inputs import AttentionInputs
 
 SEED = 17
@@ -174,6 +177,30 @@ class TransformerXL(Encoding):
         v = self.biases(head_dim)[1].double().clone()  # [head, d]
         v[head] = torch.from_numpy(np.array(values, np.float64))
         return replace(self, v=v)
+
+    def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
+        """Return the clamp on both sides, and for each sinusoid whose half lies within the sequence that distance."""
+        help = f"Clamp {self.clamp}: all farther offsets share a vector" if self.clamp else "No clamp"
+        return tuple(
+            sorted(
+                (*ends("clamp", self.clamp or None, n, help), *self._pairs(n)),
+                key=lambda handle: handle.offset,
+            )
+        )
+
+    def _pairs(self, n: int) -> tuple[Handle, ...]:
+        """Return RoPE's handles of a base: its pairs turn as fast as these sinusoids, where all have a partner."""
+        return () if self.width % 2 else Rope(base=self.base).handles(0, n, self.width)
+
+    def dragged(
+        self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None
+    ) -> Self:
+        """Return the encoding with another clamp, none at the ends of the axis; or with another base."""
+        if handle.name.startswith("pair "):
+            moved = Rope(base=self.base).dragged(handle, head, offset, value, n, self.width)
+            return replace(self, base=moved.base)
+        clamp = reached(handle, offset, 1, n - 1)
+        return replace(self, clamp=0 if clamp == n - 1 else clamp)
 
     def trained_length(self) -> int | None:
         """Return the distance from which on all are the same."""
