@@ -580,11 +580,6 @@ GESTURES: tuple[Gesture, ...] = (
 )
 
 
-def action_spec(action_id: str) -> ActionSpec:
-    """The row of `ACTIONS` with this id. Raises KeyError: the ids are the program's own."""
-    return _BY_ID[action_id]
-
-
 def make_actions(parent: QObject) -> dict[str, QAction]:
     """One QAction for each row, by id, owned by `parent`. GUI thread only.
 
@@ -633,4 +628,3 @@ def shortcuts_table() -> list[tuple[str, str, str]]:
 # macOS moves these into the program's own menu; it must not guess others from their texts.
 ROLES = {"quit": QAction.MenuRole.QuitRole, "about": QAction.MenuRole.AboutRole}
 
-_BY_ID = {spec.id: spec for spec in ACTIONS}

@@ -93,11 +93,6 @@ class EquationRow(QWidget):
         self._place()
 
     @property
-    def layout_name(self) -> str:
-        """One of `LAYOUTS`."""
-        return self._layout_name
-
-    @property
     def viewport(self) -> Viewport:
         """The part to show, beyond the last cell when that is everything, and the device pixels of one panel."""
         shown = self._layout_name if self._layout_name in self.views else "content"

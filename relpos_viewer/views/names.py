@@ -20,7 +20,6 @@ ENCODING_BOX = "encodingBox"
 PARAMETERS_BUTTON = "parametersButton"
 LEVELS_BOX = "levelsBox"
 EXPORT_BUTTON = "exportButton"
-MENU_BUTTON = "menuButton"
 
 # Matrix views
 EQUATION_ROW = "equationRow"

@@ -29,12 +29,13 @@ from relpos_viewer.views.spoken import describe
 from relpos_viewer.views.theme import LIGHT, Theme
 
 PAD, GAP, LINE_GAP, MARGIN = 6, 3, 4, 3  # pixels
+MAX_LINES = 2
 WIDEST = 180  # a longer token is cut with an ellipsis; its tooltip has the whole
 SCROLL_WIDTH = 10  # of the style sheet's scroll bar
 
 
 class TokenStrip(QAbstractScrollArea):
-    """Chips of the tokens, wrapped into at most `max_lines` visible lines; more is scrolled.
+    """Chips of the tokens, wrapped into at most `MAX_LINES` visible lines; more is scrolled.
 
     Token indices are positions in the sequence, the same as key indices. Only chips that can be seen are
     painted, so a few thousand tokens cost no more than a few dozen.
@@ -60,7 +61,6 @@ class TokenStrip(QAbstractScrollArea):
         self._widths: list[int] = []
         self._lefts: list[int] = []
         self._starts: list[int] = [0]  # first token of each line
-        self._max_lines = 2
         self._query: int | None = None
         self._current: int | None = None
         self._pointed = False  # the pointer is here: nothing may scroll away under it
@@ -121,11 +121,6 @@ class TokenStrip(QAbstractScrollArea):
         """Use the colours of `theme`."""
         self._theme = theme
         self.viewport().update()
-
-    def set_max_lines(self, lines: int) -> None:
-        """Let the strip grow to this many lines before it scrolls."""
-        self._max_lines = lines
-        self._lay_out()
 
     # Where it is shown
 
@@ -210,13 +205,13 @@ class TokenStrip(QAbstractScrollArea):
     def _lay_out(self) -> None:
         available = self.width()
         self._break_lines(available)
-        scrolls = len(self._starts) > self._max_lines
+        scrolls = len(self._starts) > MAX_LINES
         if scrolls:
             self._break_lines(available - SCROLL_WIDTH)
         policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if scrolls else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
         if policy != self.verticalScrollBarPolicy():
             self.setVerticalScrollBarPolicy(policy)
-        lines = min(len(self._starts), self._max_lines)
+        lines = min(len(self._starts), MAX_LINES)
         height = 2 * MARGIN + lines * self._pitch() - LINE_GAP
         if height != self.height() or height != self.minimumHeight():
             self.setFixedHeight(height)

@@ -9,7 +9,6 @@ import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QKeySequence
 
-from relpos_viewer.app import actions as table
 from relpos_viewer.app.actions import ACTIONS, DYNAMIC_MENUS, GESTURES, MENUS, make_actions, shortcuts_table
 from relpos_viewer.document import document as doc
 from relpos_viewer.resources import resource
@@ -179,7 +178,8 @@ def test_texts_differ_within_a_menu():
 
 @pytest.mark.parametrize("menu", DYNAMIC_MENUS, ids=[menu.menu for menu in DYNAMIC_MENUS])
 def test_a_menu_filled_later_has_its_place_words_and_drawing(menu):
-    assert not menu.after or table.action_spec(menu.after).menu == menu.menu.rpartition("/")[0]
+    menus = {spec.id: spec.menu for spec in ACTIONS}
+    assert not menu.after or menus[menu.after] == menu.menu.rpartition("/")[0]
     assert menu.tip.endswith(".")
     assert resource("icons", f"{menu.icon}.svg").is_file()
 
