@@ -556,7 +556,7 @@ def test_fire_has_its_exact_curve_where_no_query_is_past_the_threshold(threshold
 
 @pytest.mark.parametrize("both", [True, False])
 @pytest.mark.parametrize(("buckets", "distance"), [(32, 128), (8, 20), (4, 3), (64, 40)])
-@pytest.mark.parametrize(("trained", "n"), [(20, 21), (12, 60), (64, 128), (200, 900), (2, 3)])
+@pytest.mark.parametrize(("trained", "n"), [(20, 21), (12, 60), (64, 128), (200, 900), (2, 3), (90, 91)])
 def test_t5_says_which_buckets_training_never_filled(
     buckets: int, distance: int, both: bool, trained: int, n: int
 ) -> None:
