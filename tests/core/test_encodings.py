@@ -420,9 +420,10 @@ DROPPED = [
     ("transformer-xl", {}, "future clamp", 12.0, {"clamp": 12}),
     ("transformer-xl", {"clamp": 5}, "past clamp", 3.0, {"clamp": 1}),
     ("xlnet", {"clamp": 5}, "past clamp", -99.0, {"clamp": 0}),
-    ("deberta", {}, "past own places", -10.0, {"num_buckets": 20}),
-    ("deberta", {"max_distance": 200}, "future own places", 500.0, {"num_buckets": 396}),
-    ("deberta", {}, "future own places", -5.0, {"num_buckets": 4}),
+    ("deberta", {}, "past own places", -10.0, {"num_buckets": 20, "span": 20}),
+    ("deberta", {"span": 64}, "past own places", -10.0, {"num_buckets": 20}),
+    ("deberta", {"max_distance": 200}, "future own places", 500.0, {"num_buckets": 396, "span": 396}),
+    ("deberta", {}, "future own places", -5.0, {"num_buckets": 4, "span": 4}),
     ("deberta", {"num_buckets": 8}, "future max distance", 12.0, {"max_distance": 12}),
     ("deberta", {"num_buckets": 8}, "past max distance", -1.0, {"max_distance": 6}),
     ("deberta", {"num_buckets": 0}, "past span", -12.0, {"span": 12}),
@@ -572,3 +573,23 @@ def test_t5_says_which_buckets_training_never_filled(
         assert words.startswith(f"Bucket {past[-1]} grows")
     else:
         assert f"from |δ| = {int((past == last).nonzero()[0])} on" in words
+
+
+# DeBERTa past its last place
+
+
+@pytest.mark.parametrize(
+    ("span", "buckets", "distance"),
+    [(256, 256, 512), (8, 8, 20), (6, 8, 20), (9, 8, 20), (3, 8, 20), (40, 0, 2), (24, 20, 40), (16, 4, 5)],
+)
+def test_deberta_says_from_where_on_all_offsets_share_a_place(span: int, buckets: int, distance: int) -> None:
+    family = encoding("deberta", span=span, num_buckets=buckets, max_distance=distance)
+    places = family.place(torch.arange(1, 100_000))  # of the future, whose last place is 0
+    assert family.trained_length() == int((places == 0).nonzero()[0]) + 1
+    assert f"from |δ| = {family.trained_length():,} on" in family.beyond_words(2, 10**6)
+
+
+def test_deberta_whose_buckets_never_fill_the_span_has_no_such_length() -> None:
+    family = encoding("deberta", span=256, num_buckets=20, max_distance=40)
+    assert family.trained_length() is None
+    assert "goes on" in family.beyond_words(100, 200)

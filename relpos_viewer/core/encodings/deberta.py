@@ -171,7 +171,7 @@ class Deberta(Encoding):
         half = self.num_buckets // 2
         found = ends("own places", half, n, f"{self.num_buckets} buckets, logarithmic past half of them")
         if half + 2 < n:
-            help = f"Buckets end at max_distance {self.max_distance}"
+            help = f"max_distance {self.max_distance}, where bucket {self.num_buckets - 1} ends"
             found += ends("max distance", self.max_distance, n, help)
         return tuple(sorted(found, key=lambda handle: handle.offset))
 
@@ -180,16 +180,17 @@ class Deberta(Encoding):
     ) -> Self:
         """Return the encoding with another span, number of buckets or largest distance, as the others allow.
 
-        Tables that were given lose their outer places.
+        Tables that were given lose their outer places. Without them the span goes with the number of buckets where
+        the two are equal, as they are in models.
         """
         half = self.num_buckets // 2
+        loaded = self.k_r is not None or self.q_r is not None
         if handle.name.endswith("own places"):
-            return replace(
-                self, num_buckets=2 * reached(handle, offset, 2, min(self.max_distance - 2, MOST // 2))
-            )
+            buckets = 2 * reached(handle, offset, 2, min(self.max_distance - 2, MOST // 2))
+            together = self.span == self.num_buckets and not loaded
+            return replace(self, num_buckets=buckets, span=buckets if together else self.span)
         if handle.name.endswith("max distance"):
             return replace(self, max_distance=reached(handle, offset, half + 2, FARTHEST))
-        loaded = self.k_r is not None or self.q_r is not None
         span = reached(handle, offset, 1, self.span if loaded else MOST)
 
         def cut(table: Tensor | None) -> Tensor | None:
@@ -200,8 +201,17 @@ class Deberta(Encoding):
         return replace(self, span=span, k_r=cut(self.k_r), q_r=cut(self.q_r))
 
     def trained_length(self) -> int | None:
-        """Return the length from which on the farthest offsets share a place."""
-        return self.max_distance if self.num_buckets else self.span
+        """Return the length from which on the farthest offsets share a place; None where no bucket fills the span."""
+        if not self.num_buckets or self.span <= self.num_buckets // 2:
+            return self.span
+        half = self.num_buckets // 2
+        power = (self.span - 1 - half) / (half - 1)
+        if power * math.log((self.max_distance - 1) / half) + math.log(half) > math.log(FARTHEST):
+            return None
+        near = int(half * ((self.max_distance - 1) / half) ** power)  # to one or two, as it is rounded
+        distance = torch.arange(max(near - 2, half), near + 3)  # [5 or fewer]
+        bucket = log_bucket(distance, self.num_buckets, self.max_distance)
+        return int(distance[bucket >= self.span][0])
 
     def tables(self, n: int, head_dim: int | None = None) -> tuple[Convention, ...]:
         """Return which place each offset has."""
@@ -237,7 +247,9 @@ class Deberta(Encoding):
 
     def beyond_words(self, n_trained: int, n: int, head_dim: int | None = None) -> str:
         """Return what the last place holds."""
-        last = self.max_distance if self.num_buckets else self.span
+        last = self.trained_length()
+        if last is None:
+            return super().beyond_words(n_trained, n, head_dim)
         return f"The last place of the tables holds every offset from |δ| = {last:,} on: all farther keys share it."
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
