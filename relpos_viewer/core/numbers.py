@@ -32,6 +32,15 @@ def short(value: float, *, signed: bool = False) -> str:
     return sign + text
 
 
+def digits(value: float, most: int) -> str:
+    """Write `value` with at most so many significant digits: where three, as `short` gives, are too few.
+
+    >>> digits(-0.123456, 4), digits(1e-7, 4), digits(2.0, 4)
+    ('−0.1235', '1e−07', '2')
+    """
+    return f"{value:.{most}g}".replace("-", MINUS)
+
+
 def logarithm(natural: float) -> str:
     """Write a natural logarithm to base 10 with two decimals: close to 1, where there is none, as `short` does.
 
@@ -47,10 +56,10 @@ def logarithm(natural: float) -> str:
 def number_texts(values: Sequence[float]) -> list[str]:
     """Write neighbouring ticks: short, but never two alike, and 0.00195 never as 0.00."""
     texts = [short(value) for value in values]
-    for digits in range(4, 17):
+    for most in range(4, 17):
         if len(set(texts)) == len(set(values)):
             break
-        texts = [f"{value:.{digits}g}".replace("-", MINUS) for value in values]
+        texts = [digits(value, most) for value in values]
     return texts
 
 

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 
 from relpos_viewer.app.inspections import row_of_offset
 from relpos_viewer.core.encodings.base import Convention
+from relpos_viewer.core.numbers import MINUS
 from relpos_viewer.views.theme import LIGHT, Theme
 
 MOST_ROWS = 9  # that stand without scrolling
@@ -105,7 +106,7 @@ def _table(convention: Convention) -> QTableWidget:
     table.verticalHeader().setDefaultSectionSize(ROW_HEIGHT)
     for place, cells in enumerate(rows):
         for column, cell in enumerate(cells):
-            item = QTableWidgetItem(cell.replace("-", "−") if _is_number(cell) else cell)
+            item = QTableWidgetItem(cell.replace("-", MINUS) if _is_number(cell) else cell)
             item.setTextAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             table.setItem(place, column, item)
     header = table.horizontalHeader()

@@ -7,7 +7,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QLineEdit, QWidget
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.numbers import MINUS, parse_number
+from relpos_viewer.core.numbers import digits, parse_number
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_gesture import FINE
 from relpos_viewer.views.theme import LIGHT, Theme
@@ -79,7 +79,7 @@ class CurveEntry(QFrame):
     def _ask(self, label: str, value: float, point: QPointF, within: QRectF) -> None:
         self._point, self._within = point, within
         self._label.setText(label)
-        self._shown = f"{value:.6g}".replace("-", MINUS)
+        self._shown = digits(value, 6)
         self.box.setText(self._shown)
         self._clear_message()
         self._place()
@@ -190,5 +190,5 @@ class NumberLine(QLineEdit):
         except ViewerError:
             return
         step = STEP * (FINE if modifiers & Qt.KeyboardModifier.ShiftModifier else 1)
-        self.setText(f"{round(value + direction * step, 6):.10g}".replace("-", MINUS))
+        self.setText(digits(round(value + direction * step, 6), 10))
         self.selectAll()

@@ -19,6 +19,7 @@ from relpos_viewer.views.curve_handles import (
     handle_label,
     in_sight,
     nearest,
+    other_way,
     place,
     step_name,
     why_none,
@@ -187,6 +188,8 @@ class HandleTool:
             self.step(0)
         elif (handle.moves == "value" and across) or (handle.moves == "offset" and up):
             self.step(across or up)
+            if len(self.shown) == 1:
+                self._editor.show_hint(other_way(handle))
         else:
             size = FINE if fine else 1.0
             offset = round(handle.offset + across * NUDGE_OFFSET * size, 6) if across else handle.offset

@@ -23,7 +23,8 @@ TARGET = 14.0
 # What an arrow key moves: score units, and offsets.
 NUDGE_VALUE, NUDGE_OFFSET = 0.1, 1.0
 
-WAYS = {"value": "drag up or down", "offset": "drag sideways", "both": "drag anywhere"}
+WAYS = {"value": "drag up or down, or ↑ ↓", "offset": "drag sideways, or ← →", "both": "drag anywhere, or arrows"}
+ONLY = {"value": "goes up and down alone: ↑ and ↓ move it", "offset": "goes sideways alone: ← and → move it"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,3 +235,8 @@ def handle_label(handle: Handle) -> tuple[tuple[str, str], ...]:
 def handle_hint(handle: Handle) -> str:
     """Return what a hovered handle does, for the status line."""
     return f"{handle.help} · {WAYS[handle.moves]} · Enter: exact value · H: next handle"
+
+
+def other_way(handle: Handle) -> str:
+    """Return what to tell a hand whose arrow key points where the handle cannot go."""
+    return f"{handle.name} {ONLY[handle.moves]}"

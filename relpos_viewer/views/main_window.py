@@ -42,6 +42,7 @@ from relpos_viewer.app.settings import Settings
 from relpos_viewer.app.undo import History
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import STAGES, Stage
+from relpos_viewer.core.numbers import digits
 from relpos_viewer.core.planes import plane_formula
 from relpos_viewer.document.document import Document, TextSource, replace
 from relpos_viewer.document.session import Session
@@ -597,7 +598,7 @@ def _formulas(frame: Frame) -> dict[Stage, str]:
     elif scale is None:
         content = "q·k / √d"
     else:
-        content = "q·k" if scale == 1 else f"{scale:g} · q·k"
+        content = "q·k" if scale == 1 else f"{digits(scale, 6)} · q·k"
     family = frame.encoding
     if frame.inputs.bias is None:
         not_a_curve = "b(i, j)" if family.of_places else f"{family.name}, from q and k"

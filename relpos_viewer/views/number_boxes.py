@@ -7,7 +7,7 @@ from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSpinBox, QWidget
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.numbers import MINUS, parse_number
+from relpos_viewer.core.numbers import MINUS, digits, parse_number
 
 DECIMALS = 15  # more than a float32 holds; the text shows only the digits that are there
 LEFT = 4  # pixels
@@ -82,7 +82,7 @@ class DecimalBox(QDoubleSpinBox):
 
     def textFromValue(self, value: float) -> str:
         """Write the digits that tell the number from its neighbours, and no more."""
-        return f"{value:.10g}".replace("-", MINUS)
+        return digits(value, 10)
 
     def fixup(self, text: str) -> str:
         """Report what was typed; Qt then restores the last value."""

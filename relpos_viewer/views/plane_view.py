@@ -28,7 +28,7 @@ from PySide6.QtWidgets import QScrollBar, QWidget
 
 from relpos_viewer.app.palettes import marks, palette
 from relpos_viewer.core.levels import Levels
-from relpos_viewer.core.numbers import short
+from relpos_viewer.core.numbers import MINUS, short
 from relpos_viewer.core.plane_brush import Rectangle
 from relpos_viewer.core.quantise import quantise
 from relpos_viewer.views import names
@@ -413,7 +413,7 @@ class PlaneView(QWidget):
             if picture.seen[row, column]:
                 ink = readable_ink(QColor(red, green, blue), self._theme)
             painter.setPen(ink)
-            text = f"{picture.values[row, column]:.2f}".replace("-", "−")
+            text = f"{picture.values[row, column]:.2f}".replace("-", MINUS)
             if metrics.horizontalAdvance(text) > grid.wide - 2:
                 text = short(picture.values[row, column])
             painter.drawText(grid.rect(row, column), Qt.AlignmentFlag.AlignCenter, text)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from relpos_viewer.core.errors import ViewerError
-from relpos_viewer.core.numbers import logarithm, number_texts, parse_number, short
+from relpos_viewer.core.numbers import digits, logarithm, number_texts, parse_number, short
 
 
 @pytest.mark.parametrize(
@@ -33,6 +33,20 @@ from relpos_viewer.core.numbers import logarithm, number_texts, parse_number, sh
 )
 def test_a_number_is_written_with_three_digits(value: float, text: str) -> None:
     assert short(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "most", "text"),
+    [
+        (-0.1234567, 4, "−0.1235"),
+        (-2.5e-7, 4, "−2.5e−07"),
+        (1 / 3, 6, "0.333333"),
+        (20.0, 4, "20"),
+        (-0.5, 10, "−0.5"),
+    ],
+)
+def test_more_digits_can_be_asked_for_with_the_same_minus(value: float, most: int, text: str) -> None:
+    assert digits(value, most) == text
 
 
 def test_a_sign_can_be_asked_for() -> None:

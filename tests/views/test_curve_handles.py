@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 from pytestqt.qtbot import QtBot
 
 from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.encodings import FAMILIES
 from relpos_viewer.core.encodings.base import Handle
 from relpos_viewer.document.document import Document, EditCurve, EncodingSpec, TextSource, View, replace
-from relpos_viewer.views.curve_handles import place
+from relpos_viewer.views import names
+from relpos_viewer.views.curve_handles import handle_label, place
 from relpos_viewer.views.main_window import MainWindow
 
 from .curve_mouse import CTRL, PLAIN, SHIFT, click, double_click, drag, hover, key, move, press, release
@@ -251,6 +253,22 @@ def test_keys_walk_the_handles_move_the_chosen_one_and_merge_into_one_step(opene
     assert len(steps(window)) == 1
 
 
+@pytest.mark.parametrize(
+    ("family", "code", "told"),
+    [
+        ("alibi", Key.Key_Right, "slope goes up and down alone: ↑ and ↓ move it"),
+        ("music", Key.Key_Up, "length goes sideways alone: ← and → move it"),
+    ],
+)
+def test_an_arrow_that_cannot_move_the_only_handle_says_which_can(opened, family, code, told):
+    window = opened(family)
+    key(window.curve.plot, Key.Key_H, text="h")
+    before = window.session.document.encoding
+    key(window.curve.plot, code)
+    assert window.findChild(QLabel, names.STATUS_CELL).text() == told
+    assert window.session.document.encoding == before
+
+
 def test_left_and_right_move_a_handle_that_goes_sideways(opened):
     window = opened("tisa")
     plot = window.curve.plot
@@ -436,6 +454,24 @@ def test_a_handle_at_the_end_of_the_axis_waits_there_and_sets_none_when_dragged_
 @pytest.mark.parametrize("family", ["fox", "cable"])
 def test_the_help_of_a_gate_says_on_which_line_it_lies(opened, family):
     assert "not on the mean drawn" in handle(opened(family), "gate bias").help
+
+
+@pytest.mark.parametrize("family", WITH_HANDLES)
+def test_numbers_of_handles_have_the_typographic_minus(family):
+    learned = {
+        "tisa": {
+            "centre": [[-3.25], [4.5], [-6.125]],
+            "amplitude": [[-1.5], [2.5], [-0.25]],
+            "sharpness": [[0.1]] * 3,
+        },
+        "alibi": {"slopes": [0.25, 0.5, 1.5]},
+        "fox": {"gate_bias": -2.5},
+        "cable": {"gate_bias": -2.5},
+    }
+    encoding = EncodingSpec(family, learned.get(family, {})).build().with_heads(HEADS)
+    texts = ["".join(text for text, _ in handle_label(one)) for one in encoding.handles(0, N, DIM)]
+    assert [text for text in texts if re.search(r"-\d", text)] == []
+    assert any("−" in text for text in texts)
 
 
 def test_a_window_opens_with_the_remembered_tool_on_any_head(new_window, qtbot):

@@ -22,6 +22,7 @@ from relpos_viewer.core.encodings.base import (
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import digits
 from relpos_viewer.core.offsets import offsets
 
 
@@ -89,7 +90,9 @@ class Alibi(Encoding):
         """Return the handle of the slope, half way down the line."""
         far = max(n // 2, 1)
         slope = float(self.slope_of_each()[head])
-        return (Handle("slope", -far, -slope * far, None, "value", f"Slope {slope:.4g} of head {head}"),)
+        return (
+            Handle("slope", -far, -slope * far, None, "value", f"Slope {digits(slope, 4)} of head {head}"),
+        )
 
     def dragged(
         self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None

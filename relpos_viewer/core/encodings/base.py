@@ -14,6 +14,7 @@ from torch import Tensor
 
 from relpos_viewer.core.errors import ViewerError, nearest
 from relpos_viewer.core.inputs import AttentionInputs, as_tensor, shape_text
+from relpos_viewer.core.numbers import MINUS, digits
 from relpos_viewer.core.offsets import offsets, toeplitz_block
 
 Span = tuple[int, int]
@@ -86,10 +87,10 @@ class Parameter:
 
     def _domain(self) -> str:
         if self.maximum is None:
-            return f"at or above {self.minimum:.7g}"
+            return f"at or above {digits(self.minimum, 7)}"
         if self.minimum is None:
-            return f"at or below {self.maximum:.7g}"
-        return f"between {self.minimum:.7g} and {self.maximum:.7g}"
+            return f"at or below {digits(self.maximum, 7)}"
+        return f"between {digits(self.minimum, 7)} and {digits(self.maximum, 7)}"
 
     def _bool(self, value: Any) -> bool:
         words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -370,8 +371,8 @@ class Encoding:
             head_dim: width of a query where it is known.
         """
         if self.toeplitz:
-            return f"The formula goes on: offsets past δ = {-n_trained} get values that training never saw."
-        return f"The rule goes on to offsets past δ = {-n_trained}, which training never saw."
+            return f"The formula goes on: offsets past δ = {MINUS}{n_trained} get values that training never saw."
+        return f"The rule goes on to offsets past δ = {MINUS}{n_trained}, which training never saw."
 
     def python(self, n_key: int, head_dim: int | None = None) -> str:
         """Return Python source of the term in score units, for `export.code`.

@@ -23,6 +23,7 @@ from relpos_viewer.core.encodings.base import (
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import short
 from relpos_viewer.core.offsets import toeplitz_block
 
 HIDDEN, TINY = 32, 1e-6  # the reference's width, and what it adds to the denominator
@@ -176,7 +177,7 @@ class Fire(Encoding):
                 value,
                 None,
                 "value",
-                f"Control point at δ = {-distance}; moves the second layer",
+                f"Control point at δ = {short(-distance)}; moves the second layer",
             )
             for distance, value in zip(distances, values, strict=True)
         )

@@ -23,6 +23,7 @@ from relpos_viewer.core.encodings.base import (
 from relpos_viewer.core.encodings.relative import drawn
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import digits
 
 SEED = 29
 
@@ -119,7 +120,7 @@ class FoX(Encoding):
             return ()
         far = max(n // 3, 1)
         value = far * float(self.fading(torch.tensor(self.gate_bias, dtype=torch.float64)))
-        help = f"Gate bias {self.gate_bias:.4g}, on the line of gates without content, not on the mean drawn"
+        help = f"Gate bias {digits(self.gate_bias, 4)}, on the line of gates without content, not on the mean drawn"
         return (Handle("gate bias", -far, value, None, "value", help),)
 
     def dragged(

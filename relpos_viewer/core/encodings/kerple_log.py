@@ -11,6 +11,7 @@ from torch import Tensor
 
 from relpos_viewer.core.encodings.base import Handle, Knob, Parameter, constant, head_spread
 from relpos_viewer.core.encodings.numbered import NumberedEncoding
+from relpos_viewer.core.numbers import digits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,10 +59,10 @@ class KerpleLog(NumberedEncoding):
         """Return a far handle for p and a near one for a."""
         p, a = self.knob_values(head)
         far, near = max(n * 2 // 3, 1), max(n // 10, 1)
-        made = [Handle("p", -far, -p * math.log1p(a * far), None, "value", f"Strength p = {p:.4g}")]
+        made = [Handle("p", -far, -p * math.log1p(a * far), None, "value", f"Strength p = {digits(p, 4)}")]
         if near < far:
             made.append(
-                Handle("a", -near, -p * math.log1p(a * near), None, "value", f"Steepness a = {a:.4g}")
+                Handle("a", -near, -p * math.log1p(a * near), None, "value", f"Steepness a = {digits(a, 4)}")
             )
         return tuple(made)
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from relpos_viewer.core.encodings.base import Handle, Knob, Parameter, constant, head_spread
 from relpos_viewer.core.encodings.numbered import NumberedEncoding
+from relpos_viewer.core.numbers import digits
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -53,8 +54,8 @@ class KerplePower(NumberedEncoding):
         """Return a far handle for p and, at δ = −1 where p does not matter, one for a."""
         a, p = self.knob_values(head)
         far = max(n * 2 // 3, 1)
-        made = [Handle("p", -far, -a * far**p, None, "value", f"Power p = {p:.4g}")] if far > 1 else []
-        return (*made, Handle("a", -1, -a, None, "value", f"Strength a = {a:.4g}"))
+        made = [Handle("p", -far, -a * far**p, None, "value", f"Power p = {digits(p, 4)}")] if far > 1 else []
+        return (*made, Handle("a", -1, -a, None, "value", f"Strength a = {digits(a, 4)}"))
 
     def dragged(
         self, handle: Handle, head: int, offset: float, value: float, n: int, head_dim: int | None = None

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from relpos_viewer.core.encodings.base import Convention, Encoding, Knob, check_table
 from relpos_viewer.core.errors import ViewerError
+from relpos_viewer.core.numbers import digits
 from relpos_viewer.core.offsets import offsets
 
 
@@ -38,9 +39,9 @@ class NumberedEncoding(Encoding):
             check_table(table, f"{self.name} {knob.name}", "[head]", 1)
             if not bool(((table >= knob.low) & (table <= knob.high)).all()):
                 wanted = (
-                    f"at or above {knob.low:g}"
+                    f"at or above {digits(knob.low, 6)}"
                     if np.isinf(knob.high)
-                    else f"between {knob.low:g} and {knob.high:g}"
+                    else f"between {digits(knob.low, 6)} and {digits(knob.high, 6)}"
                 )
                 raise ViewerError(f"{self.name} {knob.name} must lie {wanted}.")
 

@@ -23,6 +23,7 @@ from relpos_viewer.core.encodings.base import (
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import digits
 
 SCALINGS = ("none", "linear", "ntk", "dynamic", "yarn", "llama3")
 
@@ -203,7 +204,7 @@ class Rope(Encoding):
                 0.0,
                 None,
                 "offset",
-                f"Pair {pair} turns once in {2 * half_turn:.4g} positions; base {self.base:.6g}",
+                f"Pair {pair} turns once in {digits(2 * half_turn, 4)} positions; base {digits(self.base, 6)}",
             )
             for pair, half_turn in enumerate(half_turns.tolist())
             if pair and half_turn <= n - 1  # pair 0 turns by 1 radian whatever the base

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from relpos_viewer.core.encodings.base import Convention, Encoding, Handle, Knob, Parameter, Variant, constant
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import digits
 from relpos_viewer.core.offsets import offsets
 
 
@@ -80,7 +81,7 @@ class Sandwich(Encoding):
     def handles(self, head: int, n: int, head_dim: int | None = None) -> tuple[Handle, ...]:
         """Return the handle of the base, in the middle of the past."""
         far = max(n // 2, 1)
-        return (Handle("base", -far, self._value(far, head), None, "value", f"Base {self.base:.6g}"),)
+        return (Handle("base", -far, self._value(far, head), None, "value", f"Base {digits(self.base, 6)}"),)
 
     def _value(self, distance: int, head: int) -> float:
         rates = self._rates()  # [t]

@@ -25,6 +25,7 @@ from relpos_viewer.core.encodings.base import (
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import short
 from relpos_viewer.core.offsets import offsets, t5_bucket
 
 
@@ -109,7 +110,7 @@ class T5(Encoding):
                 float(table[bucket]),
                 (low, high),
                 "value",
-                f"Bucket {bucket}: δ = {low}" + (f" … {high}" if high > low else ""),
+                f"Bucket {bucket}: δ = {short(low)}" + (f" … {short(high)}" if high > low else ""),
             )
             for bucket, (low, high) in self.runs(n)
         )

@@ -23,6 +23,7 @@ from relpos_viewer.core.encodings.base import (
 )
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.inputs import AttentionInputs
+from relpos_viewer.core.numbers import digits
 from relpos_viewer.core.offsets import offsets
 
 TABLES = ("amplitude", "sharpness", "centre")
@@ -85,10 +86,10 @@ class Tisa(Encoding):
                 continue
             reach = self._half_width(b)
             span = (max(round(c - reach), 1 - n), min(round(c + reach), n - 1))
-            text = f"Kernel {kernel}: height {a:.4g}, centre {c:.4g}"
+            text = f"Kernel {kernel}: height {digits(a, 4)}, centre {digits(c, 4)}"
             made.append(Handle(f"kernel {kernel}", float(c), float(a), span, "both", text))
             if c - reach >= 1 - n:
-                text = f"Kernel {kernel}: half as high {reach:.4g} away from its centre"
+                text = f"Kernel {kernel}: half as high {digits(reach, 4)} away from its centre"
                 made.append(Handle(f"width {kernel}", float(c - reach), float(a / 2), span, "offset", text))
         return tuple(sorted(made, key=lambda handle: handle.offset))
 
