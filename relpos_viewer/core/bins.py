@@ -15,6 +15,9 @@ Reduction = Literal["sum", "amax", "amin"]
 
 # Below this many cells a segment, numpy's reduceat spends its time on starting segments.
 SHORT = 16
+# Below this many rows a group, taking one row of each group after the other costs least.
+LOW = 8
+OPERATIONS = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}
 # A call for each group costs less than copying so many cells.
 WORTH_A_CALL = 1 << 14
 
@@ -38,8 +41,7 @@ def reduce_columns(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
     if block.device.type == "cpu" and width >= SHORT:
         ufunc = {"sum": np.add, "amax": np.maximum, "amin": np.minimum}[how]
         return torch.from_numpy(ufunc.reduceat(block.numpy(), edges[:-1], axis=1))
-    operation = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}[how]
-    return _runs(operation, block, edges, 1)
+    return _runs(OPERATIONS[how], block, edges, 1)
 
 
 def reduce_rows(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
@@ -54,6 +56,8 @@ def reduce_rows(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
             if block.is_contiguous()
             else getattr(block.unflatten(0, (groups, height)), how)(1)
         )
+    if height < LOW:
+        return _runs(OPERATIONS[how], block, edges, 0)
     reduction = {"sum": torch.sum, "amax": torch.amax, "amin": torch.amin}[how]
     if height * block.shape[1] >= WORTH_A_CALL:
         out = block.new_empty(groups, block.shape[1])
@@ -65,5 +69,4 @@ def reduce_rows(block: Tensor, edges: np.ndarray, how: Reduction) -> Tensor:
     place = (first[:, None] + torch.arange(height, device=block.device)).view(-1)  # [group · height]
     out = reduction(block.index_select(0, place).unflatten(0, (groups, height)), 1)  # [group, cols]
     longer = torch.from_numpy(np.flatnonzero(np.diff(edges) > height)).to(block.device)
-    operation = {"sum": torch.add, "amax": torch.maximum, "amin": torch.minimum}[how]
-    return out.index_copy_(0, longer, operation(out[longer], block[first[longer] + height]))
+    return out.index_copy_(0, longer, OPERATIONS[how](out[longer], block[first[longer] + height]))

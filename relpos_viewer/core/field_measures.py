@@ -16,8 +16,8 @@ from torch import Tensor
 
 from relpos_viewer.core.crew import CancelLike, Crew, Silent
 from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on
-from relpos_viewer.core.live_weights import Normaliser
 from relpos_viewer.core.measures import CONSTANT, HeadMeasures
+from relpos_viewer.core.normaliser import Normaliser
 from relpos_viewer.core.row_statistics import COLS, ROWS, diagonals, parts
 from relpos_viewer.core.visibility import Visibility
 

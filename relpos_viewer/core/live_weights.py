@@ -9,7 +9,6 @@ a dominant diagonal that is lowered nor one that is raised beyond everything els
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -19,6 +18,7 @@ from relpos_viewer.core.bins import reduce_rows
 from relpos_viewer.core.crew import CancelLike, Silent
 from relpos_viewer.core.exponentials import exp_
 from relpos_viewer.core.head_terms import Span
+from relpos_viewer.core.normaliser import Normaliser
 from relpos_viewer.core.pooling import block_edges
 from relpos_viewer.core.row_statistics import RISE, ROWS, Band, RowStatistics, Scan, band_rows, parts
 
@@ -33,26 +33,6 @@ BLOCK_START = 40_000
 # Holding may cost so many passes over all cells: a drag moves the same offsets tens of times, and then pays nothing.
 WORTH = 4
 UFUNCS = {"mean": np.add, "max": np.maximum}
-
-
-@dataclass(frozen=True, eq=False)
-class Normaliser:
-    """What turns a row's scores into weights: weight = exp(score − reference) · inverse.
-
-    Attributes:
-        reference: [query] finite.
-        inverse: [query] 1 / Σ exp(score − reference); 0 for a row without a finite visible score, NaN for a
-            row that holds NaN or +∞.
-    """
-
-    reference: Tensor
-    inverse: Tensor
-
-    @property
-    def log(self) -> Tensor:
-        """log Σ exp over the visible cells of each row, [query]; −∞ for a row without any."""
-        log = self.reference - self.inverse.log()  # [query]
-        return log.masked_fill(self.inverse == 0, -math.inf)
 
 
 class _Held:
@@ -147,17 +127,18 @@ class LiveWeights:
         rows, cols: int64 edges of the pixels.
         curve: the edit that the pictures show, [2·key−1].
         normaliser: exact, of the present edit.
+        content: smallest and largest finite visible content, once they are known.
     """
 
     def __init__(self, scan: Scan, rows: np.ndarray, offset_counts: np.ndarray, curve: Tensor) -> None:
         self.scan, self.rows, self.cols = scan, rows, scan.edges
         self.curve = curve
         self.normaliser = Normaliser(curve[:0], curve[:0])
+        self.content = [math.inf, -math.inf]
         self.stats: RowStatistics | None = None
         self._counts = offset_counts  # [2·key−1]
         self._held: list[_Held] = []
         self._drawn = ""
-        self._content = [math.inf, -math.inf]  # its ends, once they are known
         self._top: Tensor | None = None
         self._ends: tuple[Tensor, Tensor] | None = None
 
@@ -182,11 +163,11 @@ class LiveWeights:
             Whatever `cancel` raises; nothing has changed then.
         """
         stats = RowStatistics.empty(self.scan.terms, len(self.cols) - 1)
-        stats.content = self._content.copy()
+        stats.content = self.content.copy()
         curve = self.curve if bool(self.curve.any()) else None
         self.scan.everything(stats, curve, cancel or Silent())
         self.stats, self._held, self._top, self._ends = stats, [], None, None
-        self._content = stats.content
+        self.content = stats.content
         self._normalise()
 
     def forget(self) -> None:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from relpos_viewer.core.field import CellValues, LineValues, Stage, cell_in_row
 from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on
-from relpos_viewer.core.live_weights import Normaliser
+from relpos_viewer.core.normaliser import Normaliser
 from relpos_viewer.core.row_statistics import COLS, ROWS, Writer, parts
 from relpos_viewer.core.visibility import Visibility
 

@@ -27,15 +27,17 @@ from relpos_viewer.core.field_measures import head_measures
 from relpos_viewer.core.head_terms import HeadTerms, curve_on
 from relpos_viewer.core.head_terms import Span as CellSpan
 from relpos_viewer.core.inputs import AttentionInputs, as_tensor, inputs_from_arrays
-from relpos_viewer.core.live_weights import LiveWeights, Normaliser, whole_edges
+from relpos_viewer.core.live_weights import LiveWeights, whole_edges
 from relpos_viewer.core.masks import Mask
 from relpos_viewer.core.measures import HeadMeasures
+from relpos_viewer.core.normaliser import Normaliser
 from relpos_viewer.core.pooling import REDUCTIONS, Span, block_edges, pixel_shape, whole_cells
 from relpos_viewer.core.row_statistics import COLS, RowStatistics, Scan, Writer
 from relpos_viewer.core.score_cells import ScoreCells
 from relpos_viewer.core.score_samples import chosen, chosen_normaliser, curve_at
 from relpos_viewer.core.score_tiles import EditSums, pooled, term_sums
 from relpos_viewer.core.visibility import BlockMask, Visibility
+from relpos_viewer.core.whole_weights import WholeWeights
 
 FieldStage = Literal["content", "positional", "scores", "weights", "content weights", "positional weights"]
 FIELD_STAGES: tuple[FieldStage, ...] = (
@@ -47,6 +49,9 @@ FIELD_STAGES: tuple[FieldStage, ...] = (
     "positional weights",  # softmax of the positional term and the edit alone
 )
 
+# While edits move more offsets than this, a matrix of at most so many cells is kept: each then takes half the time of a
+# pass that sums everything anew. Where few offsets move, sums take half the time of a matrix.
+WIDE, WHOLE_CELLS = 192, 1 << 22
 # Viewports whose sums of terms are kept: the whole matrix, and where one was last.
 KEPT_VIEWPORTS = 4
 # Scores that a preview computes at most: some 20 ms on one core.
@@ -89,7 +94,7 @@ class _Head:
     offset_counts: np.ndarray
     curve: Tensor
     row_sums: Tensor | None
-    live: dict[str, LiveWeights] = field(default_factory=dict)
+    live: dict[str, LiveWeights | WholeWeights] = field(default_factory=dict)
     before: Normaliser | None = None
     own_ends: tuple[Tensor, Tensor] | None = None
     viewports: OrderedDict[tuple[object, ...], _Viewport] = field(default_factory=OrderedDict)
@@ -312,9 +317,17 @@ class ScoreField:
             raise ViewerError(
                 f"edit has shape {list(new.shape)}; give [{2 * self.n_key - 1}], one value an offset."
             )
+        seen = torch.from_numpy(one.offset_counts > 0).to(new.device)  # [2·key−1]
+        wide = int(((new != one.curve) & seen).sum()) > WIDE and self.n_query * self.n_key <= WHOLE_CELLS
         one.curve = new.clone()
-        for kind, live in one.live.items():
-            if kind != "content weights":
+        for kind, live in list(one.live.items()):
+            if kind == "content weights":
+                continue
+            if live.ready and wide != isinstance(live, WholeWeights):
+                other = self._made(one, kind, whole=wide)
+                other.content = live.content
+                one.live[kind] = other
+            else:
                 live.set_curve(one.curve, cancel)
 
     def curve(self, head: int | None = None) -> np.ndarray:
@@ -397,12 +410,12 @@ class ScoreField:
             live = self._live(one, stage)
             live.build(cancel)
             return 0.0, live.largest(without_first_key=without_first_key)
-        if stage == "content":
-            return _ends(*(torch.tensor([end]) for end in self._stats(one, cancel).content))
-        if stage == "scores":
+        if stage in ("content", "scores"):
             live = self._live(one, "weights")
             live.build(cancel)
-            return _ends(*live.score_ends())
+            if stage == "scores":
+                return _ends(*live.score_ends())
+            return _ends(*(torch.tensor([end]) for end in live.content))
         visible = torch.from_numpy(one.offset_counts > 0).to(one.curve.device)  # [2·key−1]
         if one.terms.own_is_toeplitz:
             assert one.terms.curve is not None
@@ -452,27 +465,26 @@ class ScoreField:
             )
         return self._heads[index]
 
-    def _live(self, one: _Head, kind: str) -> LiveWeights:
+    def _live(self, one: _Head, kind: str) -> LiveWeights | WholeWeights:
         if kind not in one.live:
-            write = {
-                "weights": one.terms.base,
-                "content weights": one.terms.content,
-                "positional weights": one.terms.own,
-            }[kind]
-            rows, cols = (
-                whole_edges(n, pixels)
-                for n, pixels in zip((self.n_query, self.n_key), self.display, strict=True)
-            )
-            scan = Scan(one.terms, write, one.visibility, cols, self._crew, extents=kind == "weights")
-            curve = torch.zeros_like(one.curve) if kind == "content weights" else one.curve
-            one.live[kind] = LiveWeights(scan, rows, one.offset_counts, curve)
+            one.live[kind] = self._made(one, kind, whole=False)
         return one.live[kind]
 
-    def _stats(self, one: _Head, cancel: CancelLike | None) -> RowStatistics:
-        live = self._live(one, "weights")
-        live.build(cancel)
-        assert live.stats is not None
-        return live.stats
+    def _made(self, one: _Head, kind: str, *, whole: bool) -> LiveWeights | WholeWeights:
+        """Return weights of a kind under the present edit, of which nothing is computed yet."""
+        write = {
+            "weights": one.terms.base,
+            "content weights": one.terms.content,
+            "positional weights": one.terms.own,
+        }[kind]
+        rows, cols = (
+            whole_edges(n, pixels) for n, pixels in zip((self.n_query, self.n_key), self.display, strict=True)
+        )
+        scan = Scan(one.terms, write, one.visibility, cols, self._crew, extents=kind == "weights")
+        curve = torch.zeros_like(one.curve) if kind == "content weights" else one.curve
+        if whole:
+            return WholeWeights(scan, rows, curve)
+        return LiveWeights(scan, rows, one.offset_counts, curve)
 
     def _normaliser(self, one: _Head, cancel: CancelLike | None = None, kind: str = "weights") -> Normaliser:
         live = self._live(one, kind)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from relpos_viewer.core.crew import Crew
 from relpos_viewer.core.head_terms import HeadTerms
-from relpos_viewer.core.live_weights import Normaliser
+from relpos_viewer.core.normaliser import Normaliser
 from relpos_viewer.core.row_statistics import parts
 from relpos_viewer.core.visibility import Visibility
 

@@ -38,6 +38,12 @@ def holding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live_weights, "BLOCK_START", -1e12)
 
 
+@pytest.fixture(params=["sums", "whole"])
+def way(request: pytest.FixtureRequest, holding: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """How weights are kept while edits move them."""
+    monkeypatch.setattr(score_field, "WIDE", -1 if request.param == "whole" else math.inf)
+
+
 def layer(
     seed: int, n_query: int, n_key: int, heads: int = 2, key_heads: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +129,7 @@ def test_every_picture_is_that_of_the_plain_path(name, mask, sizes, display, see
 
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize("mask", MASKS)
-def test_limits_and_log_normalisers_are_those_of_the_plain_path(name, mask, holding):
+def test_limits_and_log_normalisers_are_those_of_the_plain_path(name, mask, way):
     n_query, n_key = 40, 57
     q, k = layer(1, n_query, n_key)
     mine, plain = masks(mask, n_query, n_key)
@@ -283,6 +289,35 @@ def test_diagonals_are_taken_hold_of_block_by_block_along_them(
     assert sum(taken) > 8
 
 
+def test_a_wide_edit_turns_to_the_whole_matrix_and_a_narrow_one_back_to_sums(holding, monkeypatch):
+    n = 300
+    q, k = layer(41, n, n, heads=1)
+    field = ScoreField(q, k, encoding="t5", mask="causal", display=(67, 41), device="cpu")
+    field.prepare()
+    view = ((0, n), (0, n), (67, 41))
+    content = field.extent("content")
+    passes = []
+    everything = Scan.everything
+    monkeypatch.setattr(Scan, "everything", lambda *given: passes.append(1) or everything(*given))
+    wide, narrow = np.arange(-250, -20), np.arange(-9, -2)
+    # A pass that sums everything: none for the matrix, one on the way back, none while what is held moves on.
+    for offsets, value, summed in (
+        (wide, 2.0, 0),
+        (wide, -3.0, 0),
+        (narrow, 4.0, 1),
+        (narrow, 1.0, 0),
+        (wide, 0.5, 0),
+    ):
+        passes.clear()
+        field.edit(0, offsets, value + 0.01 * offsets)
+        field.prepare()
+        assert len(passes) == summed
+        exact = attention(q.astype(float), k.astype(float), encoding="t5", mask="causal", edit=field.curve())
+        check(field, exact, view, STAGES, ["mean", "max"], [0])
+        assert field.extent("content") == content
+        assert field.refresh() < 1e-6
+
+
 def test_a_dominant_diagonal_goes_up_and_down_without_a_pass_over_all_cells(holding, monkeypatch):
     n = 200
     q, k = layer(6, n, n, heads=1)
@@ -316,7 +351,7 @@ def test_diagonals_that_are_let_go_return_with_their_edit(holding, monkeypatch):
 
 @pytest.mark.parametrize("odd", [math.nan, INF, -INF])
 @pytest.mark.parametrize("mask", ["none", "causal"])
-def test_what_is_wrong_with_one_score_stays_in_its_row(odd, mask, holding):
+def test_what_is_wrong_with_one_score_stays_in_its_row(odd, mask, way):
     n = 24
     scores = np.random.default_rng(8).normal(size=(1, n, n))
     scores[0, 9, 3] = odd
@@ -335,6 +370,25 @@ def test_what_is_wrong_with_one_score_stays_in_its_row(odd, mask, holding):
                 np.testing.assert_allclose(mine, wanted, atol=1e-5)
             finite = plain.stage(stage)[plain.visible & plain.stage(stage).isfinite()]
             assert field.extent(stage)[1] == pytest.approx(float(finite.max()), abs=1e-5)
+        assert math.isnan(field.log_normalisers()[9]) == (odd != -INF)
+
+
+def test_the_largest_weight_after_the_first_key_may_be_the_second_s(way):
+    n = 30
+    scores = np.random.default_rng(43).normal(size=(1, n, n))
+    scores[0, :, 0] += 9
+    scores[0, :, 1] += 6
+    inputs = AttentionInputs(Tokens(tuple(map(str, range(n)))), given=torch.from_numpy(scores).float())
+    field = ScoreField.of(inputs, encoding("none"), mask="none", display=(8, 8))
+    field.prepare()
+    field.edit(0, [-2, 3], 0.5)
+    offset = np.arange(n)[None, :] - np.arange(n)[:, None]  # [query, key]
+    weights = torch.from_numpy(scores[0] + field.curve()[offset + n - 1]).softmax(-1)  # [query, key]
+    assert int(weights[:, 1:].amax(0).argmax()) == 0
+    assert field.extent("weights", without_first_key=True)[1] == pytest.approx(
+        float(weights[:, 1:].max()), abs=1e-6
+    )
+    assert field.extent("weights")[1] == pytest.approx(float(weights.max()), abs=1e-6)
 
 
 def test_given_weights_biases_and_masks_of_a_file_count():
@@ -511,6 +565,30 @@ def test_a_pass_or_edit_that_is_stopped_leaves_the_next_picture_exact(checks, ho
         q, k, encoding="alibi", mask="causal", edit=field.curve(), display=(50, 50), device="cpu"
     )
     np.testing.assert_allclose(edited, fresh.tile("weights", *view)[0], atol=1e-7)
+
+
+@pytest.mark.parametrize("checks", [0, 1])
+def test_a_wide_edit_or_its_refresh_that_is_stopped_leaves_the_next_picture_exact(checks, monkeypatch):
+    monkeypatch.setattr(crew, "POLL_S", 1e-4)
+    n = 1500
+    q, k = layer(42, n, n, heads=1)
+    field = ScoreField(q, k, encoding="alibi", mask="causal", display=(50, 50), device="cpu")
+    view = ((0, n), (0, n), (50, 50))
+    field.prepare()
+    for value in (1.0, 2.0):
+        field.edit(0, range(-700, 0), value)
+        first = field.tile("weights", *view)[0]
+    with pytest.raises(Stop):
+        field.edit(0, range(-700, 0), 3.0, cancel=Watch(checks))
+    edited = field.tile("weights", *view)[0]
+    assert np.abs(edited - first).max() > 1e-5
+    with pytest.raises(Stop):
+        field.refresh(cancel=Watch(checks))
+    fresh = ScoreField(
+        q, k, encoding="alibi", mask="causal", edit=field.curve(), display=(50, 50), device="cpu"
+    )
+    for pixels in (edited, field.tile("weights", *view)[0]):
+        np.testing.assert_allclose(pixels, fresh.tile("weights", *view)[0], atol=1e-7)
 
 
 def test_masks_skip_blocks_that_are_wholly_hidden(monkeypatch):
