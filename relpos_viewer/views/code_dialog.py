@@ -20,9 +20,9 @@ from PySide6.QtWidgets import (
 )
 
 from relpos_viewer.app.runner import Cancel, LatestRunner
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.export.code import CODE_KINDS, CodeKind, Wanted, code_kind_for
 from relpos_viewer.views import names
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 
 Make = Callable[[], Wanted]
@@ -156,7 +156,7 @@ class CodeDialog(QDialog):
     def _on_failed(self, error: Exception) -> None:
         self._code.clear()
         self._set_usable(False)
-        self.say_error(str(error) if isinstance(error, ViewerError) else f"That did not work: {error}")
+        self.say_error(told(error))
 
     def _on_kind(self) -> None:
         self._code.verticalScrollBar().setValue(0)

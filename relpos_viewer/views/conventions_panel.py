@@ -32,6 +32,7 @@ from relpos_viewer.views import names
 from relpos_viewer.views.convention_table import ConventionCard
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.reading_card import ReadingCard
+from relpos_viewer.views.sentences import as_sentence
 from relpos_viewer.views.theme import Theme
 
 UPPER_SHARE = 0.54  # of the panel, for the conventions at most
@@ -211,7 +212,7 @@ class ConventionsPanel(QDialog):
 
     def _show_readings(self, found: Inspection) -> None:
         self._nothing.setVisible(not found.readings)
-        self._nothing.setText(found.problem or NO_READINGS)
+        self._nothing.setText(as_sentence(found.problem) or NO_READINGS)
         self._others.setVisible(bool(found.readings))
         wanted = [(each.variant.name, each.variant.help) for each in found.readings]
         if wanted != [(card.reading.variant.name, card.reading.variant.help) for card in self.readings]:

@@ -10,6 +10,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import digits, parse_number
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_gesture import FINE
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import LIGHT, Theme
 
 STEP = 0.1
@@ -118,7 +119,7 @@ class CurveEntry(QFrame):
         try:
             value = _read(self.box.text())
         except ViewerError as error:
-            self._message.setText(str(error))
+            self._message.setText(told(error))
             self._message.show()
             self._place()
             self.box.selectAll()

@@ -23,7 +23,11 @@ TARGET = 14.0
 # What an arrow key moves: score units, and offsets.
 NUDGE_VALUE, NUDGE_OFFSET = 0.1, 1.0
 
-WAYS = {"value": "drag up or down, or ↑ ↓", "offset": "drag sideways, or ← →", "both": "drag anywhere, or arrows"}
+WAYS = {
+    "value": "drag up or down, or ↑ ↓",
+    "offset": "drag sideways, or ← →",
+    "both": "drag anywhere, or arrows",
+}
 ONLY = {"value": "goes up and down alone: ↑ and ↓ move it", "offset": "goes sideways alone: ← and → move it"}
 
 

@@ -24,6 +24,7 @@ from relpos_viewer.document.document import EncodingSpec
 from relpos_viewer.views import names
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.parameter_editors import EDITORS
+from relpos_viewer.views.sentences import as_sentence
 from relpos_viewer.views.theme import LIGHT, Theme
 
 NARROWEST = 190
@@ -161,7 +162,8 @@ class EncodingForm(QWidget):
             self.spec_changed.emit(spec)
 
     def _say(self, sentence: str) -> None:
-        self._error.setText(sentence)
+        begins_with_a_name = sentence.split(" ", 1)[0] in self._editors
+        self._error.setText(sentence if begins_with_a_name else as_sentence(sentence))
         self._error.setVisible(bool(sentence))
 
     def _on_defaults(self) -> None:

@@ -58,6 +58,7 @@ from relpos_viewer.views.extrapolation_charts import (
 )
 from relpos_viewer.views.length_slider import LengthSlider, length_of, step_of
 from relpos_viewer.views.line_chart import Chart, LineChart
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 from relpos_viewer.views.weights_picture import WeightsPicture
 
@@ -340,8 +341,7 @@ class ExtrapolationDialog(QDialog):
 
     @Slot(object)
     def _on_failure(self, error: Exception) -> None:
-        sentence = str(error) if isinstance(error, ViewerError) else f"Something went wrong: {error}"
-        sentence = sentence[:1].upper() + sentence[1:]
+        sentence = told(error)
         if isinstance(self._asked, MeasureRequest):
             self._refused = (self._asked.n, sentence)
         else:
@@ -390,7 +390,7 @@ class ExtrapolationDialog(QDialog):
             family = self._subject.encoding.build()
             words = statement(family, self.trained.value(), self.length.value(), self._subject.head_dim)
         except ViewerError as error:
-            words = str(error)
+            words = told(error)
         self.sentence.setText(words)
 
     def _show_picture(self) -> None:

@@ -20,6 +20,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.formula import FUNCTIONS, VARIABLES
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_editor import CurveEditor
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 
 # As many formulas are offered again.
@@ -101,7 +102,7 @@ class FormulaDialog(QDialog):
         try:
             self._curve.try_formula(self.line.text())
         except ViewerError as error:
-            self._error.setText(str(error))
+            self._error.setText(told(error))
         else:
             self._error.clear()
         self.buttons.button(QDialogButtonBox.StandardButton.Ok).setEnabled(not self.message)

@@ -12,6 +12,7 @@ from relpos_viewer.core.levels import Levels, typed_levels
 from relpos_viewer.core.numbers import number_texts
 from relpos_viewer.document.document import View
 from relpos_viewer.views import names
+from relpos_viewer.views.sentences import told
 
 FIELDS = (
     (names.LEVELS_LOW, "Terms from"),
@@ -75,7 +76,7 @@ class LevelsDialog(QDialog):
         try:
             terms, weights = typed_levels(low, high), typed_levels(weights_low, weights_high)
         except ViewerError as error:
-            self._error.setText(str(error))
+            self._error.setText(told(error))
             self._error.setVisible(True)
             return
         self._limits = (terms.low, terms.high, weights.low, weights.high)

@@ -54,6 +54,7 @@ from relpos_viewer.views.icons import icon
 from relpos_viewer.views.inspector import Inspector
 from relpos_viewer.views.message_bar import MessageBar
 from relpos_viewer.views.plane_editor import PlaneEditor
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.sequence_panel import SequencePanel
 from relpos_viewer.views.status_bar import StatusBar
 from relpos_viewer.views.theme import DARK, LIGHT, Theme, application_palette, stylesheet
@@ -398,7 +399,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_failure(self, error: Exception) -> None:
-        sentence = str(error) if isinstance(error, ViewerError) else f"Something went wrong: {error}"
+        sentence = told(error)
         if isinstance(self.session.document.source, TextSource) and self.frame is None:
             self.sequence.set_problem(sentence)
         self.say_error(sentence)

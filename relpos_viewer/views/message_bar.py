@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolBut
 
 from relpos_viewer.views import names
 from relpos_viewer.views.icons import icon
+from relpos_viewer.views.sentences import as_sentence
 from relpos_viewer.views.theme import LIGHT, Theme
 
 # Long enough to be read twice at an unhurried 20 characters a second.
@@ -103,12 +104,3 @@ class MessageBar(QFrame):
     def _on_close(self) -> None:
         self.dismiss()
         self.closed.emit()
-
-
-def as_sentence(text: str) -> str:
-    """Return `text` with a capital, unless it begins with a name: "q has …", "num_buckets must …", "a.npz is …".
-
-    The core's messages follow "relpos-viewer:" on the command line and begin in lower case.
-    """
-    word = text.split(" ", 1)[0]
-    return text[0].upper() + text[1:] if len(word) > 1 and word.isalpha() and word.islower() else text

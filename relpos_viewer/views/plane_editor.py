@@ -445,7 +445,7 @@ class PlaneEditor(QFrame):
         try:
             planes = by_formula(text, self._planes, self._area, self._heads)
         except ViewerError as error:
-            self.refused.emit(str(error)[0].upper() + str(error)[1:])
+            self.refused.emit(str(error))
             return
         if not np.array_equal(planes, self._planes):
             self._commit(planes, f"Formula in {self._area_text()}")

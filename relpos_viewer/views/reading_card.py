@@ -10,6 +10,7 @@ from relpos_viewer.core.numbers import short
 from relpos_viewer.core.readings import Comparison
 from relpos_viewer.views import names
 from relpos_viewer.views.difference_picture import DifferencePicture
+from relpos_viewer.views.sentences import as_sentence
 from relpos_viewer.views.theme import Theme
 
 # Two float32 ways to the same numbers differ by so much.
@@ -96,7 +97,7 @@ class ReadingCard(QFrame):
         self.take.setVisible(reading.spec is not None)
         found = reading.comparison
         if found is None:
-            self.numbers.setText(reading.problem or "Comparing…")
+            self.numbers.setText(as_sentence(reading.problem) or "Comparing…")
             self.picture.setVisible(False)
             return
         self.numbers.setText(words(found, labels, query_start))

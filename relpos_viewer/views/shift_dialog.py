@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLabel, QS
 from relpos_viewer.app.frames import Frame
 from relpos_viewer.app.inspections import InspectionRequest, ShiftRequest, shifted
 from relpos_viewer.app.runner import LatestRunner
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.numbers import short
 from relpos_viewer.core.shift import ShiftTest, verdict
 from relpos_viewer.views import names
 from relpos_viewer.views.difference_picture import DifferencePicture
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 
 FIRST_PLACES, MOST_PLACES = 5, 64
@@ -131,8 +131,7 @@ class ShiftDialog(QDialog):
 
     @Slot(object)
     def _on_failure(self, error: Exception) -> None:
-        sentence = str(error) if isinstance(error, ViewerError) else f"Something went wrong: {error}"
         self._largest.setText("")
-        self._sentence.setText(sentence[:1].upper() + sentence[1:])
+        self._sentence.setText(told(error))
         self._how.setText("")
         self.picture.set_change(None)

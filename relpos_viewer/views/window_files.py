@@ -35,6 +35,7 @@ from relpos_viewer.sources.encoding_file import EncodingFile, read_encoding_file
 from relpos_viewer.sources.files import FILE_KINDS
 from relpos_viewer.sources.signatures import is_encoding_file
 from relpos_viewer.views.dialogs import CodeDialog, ExportFigureDialog, QuestionDialog
+from relpos_viewer.views.sentences import told
 
 if TYPE_CHECKING:
     from relpos_viewer.views.main_window import MainWindow
@@ -517,7 +518,7 @@ class WindowFiles(QObject):
                 f"Writing {target.name}",
                 lambda: export_code(_wanted_code(frame), target, kind),
                 partial(self._on_code_saved, target, dialog),
-                lambda error: dialog.say_error(str(error)),
+                lambda error: dialog.say_error(told(error)),
                 can_cancel=False,
             )
         )
@@ -586,10 +587,10 @@ class WindowFiles(QObject):
     # What is said
 
     def _failed(self, error: Exception) -> None:
-        self._window.say_error(error if isinstance(error, ViewerError) else f"That did not work: {error}")
+        self._window.say_error(told(error))
 
     def _failed_in(self, dialog: ExportFigureDialog, error: Exception) -> None:
-        dialog.say(str(error))
+        dialog.say(told(error))
 
     @Slot(str)
     def _on_job(self, title: str) -> None:

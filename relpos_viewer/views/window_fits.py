@@ -16,6 +16,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.fit import Explanation
 from relpos_viewer.sources.curve_file import CURVE_SUFFIXES, curve_of_text, read_curve_file
 from relpos_viewer.views.fit_dialog import FitDialog
+from relpos_viewer.views.sentences import told
 
 if TYPE_CHECKING:
     from relpos_viewer.views.main_window import MainWindow
@@ -179,7 +180,7 @@ class WindowFits(QObject):
         try:
             self._table = (read(frame.n_key, frame.curves.head), name)
         except ViewerError as error:
-            self._dialog.show_problem(str(error))
+            self._dialog.show_problem(told(error))
             return
         self._dialog.every.setChecked(False)
         self._ask()
@@ -192,8 +193,7 @@ class WindowFits(QObject):
 
     @Slot(object)
     def _on_failed(self, error: Exception) -> None:
-        sentence = str(error) if isinstance(error, ViewerError) else f"Something went wrong: {error}"
-        self._dialog.show_problem(sentence[:1].upper() + sentence[1:])
+        self._dialog.show_problem(told(error))
 
     @Slot(object)
     def _on_chosen(self, chosen: Explanation | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
@@ -332,6 +333,13 @@ def test_a_formula_that_cannot_be_read_says_why_shows_the_curve_as_it_was_and_is
     asked.line.setText("d")
     assert asked.message == ""
     assert ok.isEnabled()
+
+
+@pytest.mark.parametrize("text", ["", "   ", "d +", "d + slope", "log(0*d)", "d ? 2", "sin(d", "d" * 5000])
+def test_what_is_wrong_with_a_formula_is_told_in_a_sentence(dialog, text):
+    _window, asked = dialog()
+    asked.line.setText(text)
+    assert re.match("[A-Z“]", asked.message)
 
 
 def test_escape_gives_the_curve_back_and_edits_go_on(dialog):

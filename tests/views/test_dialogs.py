@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QRadioB
 
 from relpos_viewer.app.actions import ACTIONS, GESTURES
 from relpos_viewer.core.encodings import FAMILIES
+from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.export.figures import FORMATS, PANELS, FigureOptions
 from relpos_viewer.resources import resource
 from relpos_viewer.sources.contents import Question
@@ -27,6 +28,7 @@ from relpos_viewer.views.help_dialog import TOPICS
 from relpos_viewer.views.icons import app_icon, icon
 from relpos_viewer.views.icons import names as icon_names
 from relpos_viewer.views.message_bar import NOTE_SHORTEST, MessageBar
+from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import DARK, LIGHT, THEMES, stylesheet
 
 # Figures
@@ -328,6 +330,19 @@ def test_an_error_stays_and_a_note_leaves_by_itself(bar, qtbot, monkeypatch):
 def test_a_message_begins_like_a_sentence_unless_it_begins_with_a_name(bar, said, shown):
     bar.show_error(said)
     assert bar.text() == shown
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [
+        (ViewerError("the formula is empty."), "The formula is empty."),
+        (ViewerError("num_buckets must be even."), "num_buckets must be even."),
+        (ValueError("low"), "Something went wrong: low"),
+        (RuntimeError("no room"), "Something went wrong: no room"),
+    ],
+)
+def test_an_error_is_told_in_its_own_words_only_where_they_were_written_for_people(error, shown):
+    assert told(error) == shown
 
 
 def test_a_note_never_takes_the_place_of_an_error_but_an_error_does(bar):
