@@ -35,6 +35,7 @@ from relpos_viewer.core.crew import Crew
 from relpos_viewer.core.encodings import FAMILIES, encoding
 from relpos_viewer.core.field_cost import free_memory, gigabytes
 from relpos_viewer.core.levels import Levels
+from relpos_viewer.core.masks import parse_mask
 from relpos_viewer.core.pooling import pool
 from relpos_viewer.core.quantise import quantise
 from relpos_viewer.core.row_statistics import COLS, ROWS, parts
@@ -224,29 +225,27 @@ def exactness(device: torch.device, n: int, edits: int) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     table = rng.normal(size=(1, 2 * n - 1))
     worst_weight = worst_log = 0.0
-    array = rng.random((n, n)) < 0.5
+    masks = ("none", "causal", "window:300", "prefix:100", "padding:99", "left-padding:99")
+    masks = (*masks, f"documents:{n - n // 3},{n // 3}", rng.random((n, n)) < 0.5)
     view = ((0, n), (0, n), (n, n))
     for name in FAMILIES:
         family = encoding(name, table=table) if name == "curve" else encoding(name)
-        for mask in (
-            "none",
-            "causal",
-            "window:300",
-            "prefix:100",
-            "padding:99",
-            "left-padding:99",
-            f"documents:{n - n // 3},{n // 3}",
-            array,
-        ):
+        scores = attention(q.double(), k.double(), encoding=family).scores[0]  # [n, n]
+        for mask in masks:
             if name == "xpos" and (not isinstance(mask, str) or mask not in CAUSAL):
                 continue  # made for causal models: with keys after the query its scores grow beyond float32's digits
-            exact = attention(q.double(), k.double(), encoding=family, mask=mask)
+            visible = parse_mask(mask).visible(n, n)  # [n, n]
+            exact = scores.masked_fill(~visible, -math.inf)  # [n, n]
+            log = exact.logsumexp(-1)  # [n]
             field = ScoreField(q, k, encoding=family, mask=mask, device=device)
-            weights = field.tile("weights", *view)[0]
-            worst_weight = max(worst_weight, float(np.abs(weights - exact.weights[0].numpy()).max()))
-            log = exact.scores[0].masked_fill(~exact.visible[0], -math.inf).logsumexp(-1).numpy()
-            difference = np.abs(field.log_normalisers() - log)[np.isfinite(log)]
-            worst_log = max(worst_log, float(difference.max()))
+            weights = torch.from_numpy(field.tile("weights", *view)[0])  # [n, n]
+            sees = log.isfinite()  # [n]
+            off = weights - (exact - log.where(sees, 0.0)[:, None]).exp()  # [n, n]
+            worst_weight = float(np.maximum(worst_weight, off.abs().max()))  # what is no number stays none
+            off = torch.from_numpy(field.log_normalisers())[sees] - log[sees]
+            worst_log = float(np.maximum(worst_log, off.abs().max()))
+            field.close()
+        print(f"exactness, {name}: done", file=sys.stderr)
     m = min(n, 1024)  # long enough for diagonals to be held apart
     field = ScoreField(q[:, :m], k[:, :m], encoding="alibi", mask="causal", device=device, display=(64, 64))
     field.prepare()
@@ -403,7 +402,25 @@ def main() -> None:
         [2048, 4096] if options.quick else [4096, 8192, 16_384, 32_768, 65_536, 131_072]
     )
     common = ["--device", options.device, *(["--quick"] if options.quick else [])]
-    results, failed = [], []
+    report: dict[str, Any] = {
+        "machine": machine,
+        "float32": "TF32 on" if torch.backends.cuda.matmul.allow_tf32 else "TF32 off",
+        "results": [],
+        "not_run": [],
+    }
+
+    def keep(**found: Any) -> None:
+        """Take in what has been measured, and write it down: the rest may be cut off."""
+        report.update(found)
+        if options.json:
+            options.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
+
+    results, failed = report["results"], report["not_run"]
+    if not options.quick:
+        drags, not_drawn = under_hands([529, 1024])
+        failed += not_drawn
+        keep(window=drags)
+        print(window_table(drags))
     for n in sizes:
         for mask in options.masks:
             each = in_own_process([*common, "--one", str(n), mask])
@@ -414,31 +431,22 @@ def main() -> None:
             if isinstance(each["straightforward_s"], str):
                 failed.append(f"straightforward at n = {n:,}, {mask}: {each['straightforward_s']}")
             results.append(each)
+            growth = {
+                f"{what} {mask}": slope([each for each in results if each["n"] <= 65_536], what, mask)
+                for what in ("first_s", "edit_s", "travel_s", "take_hold_s")
+                for mask in options.masks
+            }
+            keep(log_log_slopes=growth)
             print(f"n = {n:,} {mask}: done", file=sys.stderr)
-    exact = in_own_process([*common, "--exact", *(("1024", "500") if options.quick else ("2048", "10000"))])
-    growth = {
-        f"{what} {mask}": slope([each for each in results if each["n"] <= 65_536], what, mask)
-        for what in ("first_s", "edit_s", "travel_s", "take_hold_s")
-        for mask in options.masks
-    }
-    drags, not_drawn = ([], []) if options.quick else under_hands([529, 1024])
-    failed += not_drawn
-    report = {
-        "machine": machine,
-        "float32": "TF32 on" if torch.backends.cuda.matmul.allow_tf32 else "TF32 off",
-        "results": results,
-        "exactness": exact,
-        "log_log_slopes": growth,
-        "window": drags,
-        "not_run": failed,
-    }
-    print(f"{report['machine']}, {report['float32']}\n\n{table(results)}\n")
-    print("exactness:", json.dumps(exact))
-    print("log-log slopes:", json.dumps(growth))
-    print(window_table(drags))
+    print(f"{machine}, {report['float32']}\n\n{table(results)}\n")
+    print("log-log slopes:", json.dumps(report.get("log_log_slopes")))
+    keep(
+        exactness=in_own_process(
+            [*common, "--exact", *(("1024", "500") if options.quick else ("2048", "10000"))]
+        )
+    )
+    print("exactness:", json.dumps(report["exactness"]))
     print(*failed, sep="\n")
-    if options.json:
-        options.json.write_text(json.dumps(report, indent=1), encoding="utf-8")
 
 
 def write_readme(report: dict[str, Any]) -> None:
