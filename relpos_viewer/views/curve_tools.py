@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QButtonGroup, QFrame, QHBoxLayout, QLabel, QMenu, QToolButton, QWidget
 
 from relpos_viewer.core.brush import SHAPES, Brush
@@ -13,10 +13,10 @@ from relpos_viewer.views import names
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.number_boxes import IntegerBox
 from relpos_viewer.views.theme import LIGHT, Theme
+from relpos_viewer.views.tool_row import ToolRow
 
 ICON = 16
 GAP = 4
-MOST_DROPPED = 5  # level at which the row has dropped all that it can do without
 GROUP_GAP = 10
 
 
@@ -75,11 +75,13 @@ TOGGLES = {
 }
 
 
-class CurveTools(QWidget):
+class CurveTools(ToolRow):
     """A row of controls that narrows to icons where room is short. It holds the tool's settings.
 
     `changed` follows every change of a setting, by hand or by program.
     """
+
+    levels = 6
 
     changed = Signal()
     reset_point_requested = Signal()
@@ -128,7 +130,6 @@ class CurveTools(QWidget):
         self._radius_label = QLabel("radius")
         self._radius_label.setProperty("muted", True)
         self._reset = self._reset_button()
-        self._narrowest = 0
         self._lay_out()
         self._radius_chosen: int | None = None
         self.tool, self.shape, self.snap = "brush", "smooth", True
@@ -189,7 +190,7 @@ class CurveTools(QWidget):
             else "A drag changes your edit Δ, which is added to the family's own curve."
         )
         self._colour_words()
-        self._fit()
+        self.fit()
 
     def _colour_words(self) -> None:
         native, t = self.tool == "handles", self._theme
@@ -365,30 +366,8 @@ class CurveTools(QWidget):
             for widget in widgets:
                 row.addWidget(widget)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the words to the room."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def changeEvent(self, event: QEvent) -> None:
-        """Fit the words to a new font."""
-        super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
-            self._fit()
-
-    def _fit(self) -> None:
-        """Drop words, the least needed first, until all controls fit."""
-        self._drop(MOST_DROPPED)
-        narrowest = self.layout().minimumSize().width()
-        if narrowest != self._narrowest:
-            self._narrowest = narrowest
-            self.updateGeometry()
-        for level in range(MOST_DROPPED + 1):
-            self._drop(level)
-            if self.layout().minimumSize().width() <= self.width():
-                return
-
-    def _drop(self, level: int) -> None:
+    def drop(self, level: int) -> None:
+        """The words of the badge go before the title, which says where one is."""
         beside, alone = (
             Qt.ToolButtonStyle.ToolButtonTextBesideIcon,
             Qt.ToolButtonStyle.ToolButtonIconOnly,
@@ -396,15 +375,11 @@ class CurveTools(QWidget):
         self._subtitle.setVisible(level < 1)
         for button in (*self._toggles.values(), self._reset):
             button.setToolButtonStyle(beside if level < 2 else alone)
-        self._radius_label.setVisible(level < 3)
-        self.drags.setText(self._words[level >= 4])
-        self._title.setVisible(level < 4)
+        self.drags.setText(self._words[level >= 3])
+        self._radius_label.setVisible(level < 4)
         for divider in self._dividers:
             divider.setVisible(level < 5)
-
-    def minimumSizeHint(self) -> QSize:
-        """The controls without their words."""
-        return QSize(self._narrowest, super().minimumSizeHint().height())
+        self._title.setVisible(level < 6)
 
     def _on_chosen(self, button: QToolButton) -> None:
         self._wanted = next((name for name, own in self._tools.items() if own is button), self._wanted)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QButtonGroup,
     QComboBox,
@@ -28,6 +28,7 @@ from relpos_viewer.views.elided_label import ElidedLabel
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.number_boxes import DecimalBox, IntegerBox
 from relpos_viewer.views.theme import LIGHT, Theme
+from relpos_viewer.views.tool_row import ToolRow
 
 ICON = 16
 WIDEST = 1e6
@@ -65,8 +66,10 @@ TOOLS = {
 }
 
 
-class PlaneTools(QWidget):
+class PlaneTools(ToolRow):
     """The header. Shape, radius and "all heads" are the curve editor's own settings: both editors share a brush."""
+
+    levels = 6
 
     changed = Signal()
     reset_selection_requested = Signal()
@@ -78,6 +81,7 @@ class PlaneTools(QWidget):
         self._brush = brush
         self._title = QLabel("Bias plane")
         self._title.setProperty("title", True)
+        self._words = ("", "")
         self._drags = QLabel()
         self._drags.setObjectName(names.PLANE_DRAGS)
         self._note = ElidedLabel(ADDED)
@@ -147,11 +151,11 @@ class PlaneTools(QWidget):
 
     def set_words(self, drags: str, tip: str, note: str) -> None:
         """Say what a drag changes, and what else there is to know."""
-        self._drags.setText(drags)
+        self._words = (drags, "table")
         self._drags.setToolTip(tip)
         self._drags.setAccessibleName(drags.replace("drag:", "A drag changes the"))
         self._note.setText(note or ADDED)
-        self._fit()
+        self.fit()
 
     def set_theme(self, theme: Theme) -> None:
         """Take new colours."""
@@ -166,15 +170,6 @@ class PlaneTools(QWidget):
         self._drags.setStyleSheet(
             f"color: {theme.native}; background: {theme.native_soft}; border-radius: 5px; padding: 1px 6px;"
         )
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the words to the room."""
-        super().resizeEvent(event)
-        self._fit()
-
-    def minimumSizeHint(self) -> QSize:
-        """The controls without their words."""
-        return QSize(240, super().minimumSizeHint().height())
 
     # Making of.
 
@@ -229,17 +224,17 @@ class PlaneTools(QWidget):
             for widget in widgets:
                 row.addWidget(widget)
 
-    def _fit(self) -> None:
-        """Drop words, the least needed first, until all controls fit."""
+    def drop(self, level: int) -> None:
+        """The words of the badge go before the title, which says where one is."""
         beside, alone = Qt.ToolButtonStyle.ToolButtonTextBesideIcon, Qt.ToolButtonStyle.ToolButtonIconOnly
-        for level in range(5):
-            self._note.setVisible(level < 1 and self._has_room_for_note())
-            for button in (self._all_heads, self._reset):
-                button.setToolButtonStyle(beside if level < 2 else alone)
-            self._radius_label.setVisible(level < 3)
-            self._title.setVisible(level < 4)
-            if self.layout().minimumSize().width() <= self.width():
-                return
+        for button in (self._all_heads, self._reset):
+            button.setToolButtonStyle(beside if level < 2 else alone)
+        self._drags.setText(self._words[level >= 3])
+        self._radius_label.setVisible(level < 4)
+        for divider in self._dividers:
+            divider.setVisible(level < 5)
+        self._title.setVisible(level < 6)
+        self._note.setVisible(level < 1 and self._has_room_for_note())
 
     def _has_room_for_note(self) -> bool:
         """Whether the note can be read whole; half of it would say nothing."""
