@@ -16,12 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.bins import reduce_columns, reduce_rows
+from relpos_viewer.core.bins import reduce_columns
 from relpos_viewer.core.crew import CancelLike, Crew
 from relpos_viewer.core.exponentials import exp_
-from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on, laid_on, line_on
+from relpos_viewer.core.head_terms import HeadTerms, Span, curve_on
 from relpos_viewer.core.ladders import Rungs, has_ladders, ladder, sum_rungs
-from relpos_viewer.core.level_sums import DEPTH, HEIGHT, NOTHING, LevelSums, widen
+from relpos_viewer.core.level_sums import HEIGHT, LevelSums, widen
 from relpos_viewer.core.visibility import Visibility
 
 # A block of 128 × 2,048 float32 scores is 1 MB and stays in the nearest large cache of a core. With smaller ones the
@@ -145,9 +145,7 @@ class Scan:
 
         def job(rows: Span) -> None:
             content = [math.inf, -math.inf]
-            if lean is not None and lean.rows(stats, rows, content):
-                pass
-            elif not self._rows_by_levels(stats, rows, curve, content):
+            if lean is None or not lean.rows(stats, rows, content):
                 self._rows(stats, rows, curve, content if self.extents else None)
             with lock:
                 ends = stats.content
@@ -260,115 +258,6 @@ class Scan:
         if seen is not None:
             block.masked_fill_(~seen.flip(0), -math.inf)
         return block.amax(1).flip(0)
-
-    def _rows_by_levels(
-        self, stats: RowStatistics, rows: Span, curve: Tensor | None, content: list[float]
-    ) -> bool:
-        """Sum whole rows relative to one level a chunk: fewer passes over each block than row maxima need.
-
-        Returns:
-            False, with `stats` as it was, where rows differ so much, or hold such numbers, that this is not exact.
-        """
-        a, b = rows
-        new = {"dtype": self.terms.dtype, "device": self.terms.device}
-        chunks = self._chunks(rows)[
-            ::-1
-        ]  # under most masks, and for most biases, the largest scores come last
-        if not chunks:
-            return False
-        bins = len(self.edges) - 1
-        shape = (bins, b - a)  # [bin, rows turned round]
-        peaks, sums = (
-            self.crew.scratch(name, bins * (b - a), new["dtype"]).view(shape) for name in ("peaks", "sums")
-        )
-        for x0, x1 in ((0, min(x for x, _ in chunks)), (max(x for _, x in chunks), shape[0])):
-            peaks[x0:x1], sums[x0:x1] = -math.inf, 0
-        lows = torch.full((bins,), math.inf, **new)
-        common, levels, span = -math.inf, [], self.visibility.span(rows)
-        for part in chunks:
-            block, level = self._levelled(rows, part, span, curve, content)
-            place = slice(*part)
-            if level == -math.inf:  # nothing here is visible
-                peaks[place], sums[place] = -math.inf, 0
-                continue
-            if not math.isfinite(level):
-                return False
-            edges = self.edges[part[0] : part[1] + 1] - self.edges[part[0]]
-            torch.add(reduce_rows(block, edges, "amax"), level, out=peaks[place])
-            least = reduce_rows(block, edges, "amin").amin(1)  # [part]
-            lowest = float(least.amin())
-            if not lowest > -math.inf:  # hidden cells are −inf, and so may scores be
-                least = reduce_rows(block.masked_fill(block == -math.inf, math.inf), edges, "amin").amin(1)
-            torch.add(least, level, out=lows[place])
-            if level < common - NOTHING and float(peaks[part[1] :].amax(0).amin()) > common - DEPTH:
-                sums[place] = 0  # no sum of float32 numbers would change
-                continue
-            sums[place] = reduce_rows(exp_(block, lowest), edges, "sum")  # [part, rows]
-            levels.append((place, level))
-            common = max(common, level)
-        top = peaks.amax(0)  # [rows turned round]
-        if not (float(top.amin()) > common - DEPTH and float(top.amax()) < math.inf):
-            return False
-        for place, level in levels:
-            sums[place] *= exp_(level - top)
-        upright = self.crew.scratch("upright", bins * (b - a), new["dtype"]).view(b - a, bins)
-        order = torch.arange(b - a - 1, -1, -1, device=new["device"])  # [rows]
-        for turned, out in ((peaks, stats.peaks), (sums, stats.sums)):
-            torch.index_select(upright.copy_(turned.t()), 0, order, out=out[a:b])
-        stats.shift[a:b], stats.rest[a:b] = top.flip(0), sums.sum(0).flip(0)
-        if self.extents:
-            stats.low[a // ROWS], stats.high[a // ROWS] = lows, peaks.amax(1)
-        return True
-
-    def _levelled(
-        self, rows: Span, part: Span, span: Span, curve: Tensor | None, content: list[float]
-    ) -> tuple[Tensor, float]:
-        """Return the scores of a block of whole bins less their level, which none of them exceeds by much.
-
-        `span` is the run of keys that the rows see.
-
-        Returns:
-            [cols, rows turned round], −inf where masked: bins then are runs of whole rows of memory. And the level:
-            not finite where a score is not, −inf where nothing is visible.
-        """
-        terms, height, c, d = (
-            self.terms,
-            rows[1] - rows[0],
-            int(self.edges[part[0]]),
-            int(self.edges[part[1]]),
-        )
-        block = self.crew.scratch("scores", height * (d - c), terms.dtype).view(d - c, height)
-        low, high = max(span[0], c), min(span[1], d)
-        if (low, high) != (c, d):
-            block[: low - c], block[high - c :] = -math.inf, -math.inf
-        live = block[low - c : high - c].t()  # [rows turned round, low:high]
-        hidden = self._hidden(rows, (low, high))
-        if self.extents:
-            terms.content(rows, (low, high), live)
-            # In the order of memory, which takes a third of the time.
-            highest = widen(content, live.t(), None if hidden is None else hidden.t())
-        if self.extents and terms.own_is_toeplitz:
-            # Content and curve together bound the scores, so the level goes with the curve: no pass of its own.
-            assert terms.curve is not None
-            line = line_on(terms.curve, terms.start, rows, (low, high))  # [offset]
-            line = line if curve is None else line + line_on(curve, terms.start, rows, (low, high))
-            level = highest + float(line.amax())
-            level = float(round(level)) if math.isfinite(level) else level
-            live += laid_on(line - level, rows, (low, high))
-        else:
-            if self.extents:
-                terms.add_own(rows, (low, high), live)
-            else:
-                self.write(rows, (low, high), live)
-            if curve is not None:
-                live += curve_on(curve, terms.start, rows, (low, high))
-            if hidden is not None:
-                live.masked_fill_(hidden, -math.inf)
-            level = float(live.t().amax())
-            live -= level
-        if hidden is not None:
-            live.masked_fill_(hidden, -math.inf)
-        return block, level
 
     def _hidden(self, rows: Span, cols: Span) -> Tensor | None:
         """Return the cells of a block that do not count, bool [rows turned round, cols]; None when all of them do."""

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from relpos_viewer.core import level_sums, row_statistics, score_tiles
+from relpos_viewer.core import level_sums, row_statistics, score_field, score_tiles
 from relpos_viewer.core.attention import attention
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.live_weights import GAP, LiveWeights
@@ -59,7 +59,8 @@ def test_passes_give_the_sums_and_ends_of_the_plain_path(kind, mask, sizes, bins
     def unused(*_):
         raise AssertionError("a block was given up")
 
-    monkeypatch.setattr(row_statistics.Scan, "_rows_by_levels", unused)
+    monkeypatch.setattr(row_statistics.Scan, "_rows", unused)
+    monkeypatch.setattr(score_field, "WIDE", INF)
     (n_query, n_key), view = sizes, ((0, sizes[0]), (0, sizes[1]), (min(bins, sizes[0]), bins))
     q, k = layer(n_query, n_key, size, sink)
     own = curve(kind, n_key)
