@@ -8,6 +8,7 @@ import torch
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.live_weights import BRUSH, HELD, HELD_BYTES
+from relpos_viewer.core.whole_weights import WHOLE_CELLS
 
 # Code of kernels, thread stacks, blocks of the workers, and pictures in float64.
 FIXED = 112 << 20
@@ -42,7 +43,11 @@ def estimate(
     held = min(held, n_query * n_key * item)
     tables = 4 * 8 * n_query * (held // (n_query * item) * bins // n_key + 2 * HELD // BRUSH)
     curves = 12 * (2 * n_key - 1) * item
-    return FieldCost(sums + factors + 2 * held + tables + curves + FIXED, n_query * n_key)
+    cells = n_query * n_key
+    live = sums + 2 * held + tables
+    if cells <= WHOLE_CELLS:
+        live = max(live, 2 * cells * item)  # scores and weights, while edits move much
+    return FieldCost(live + factors + curves + FIXED, cells)
 
 
 def check_memory(cost: FieldCost, device: torch.device) -> None:

@@ -2,7 +2,8 @@
 
 The module's parts: `visibility` says which cells count, `head_terms` writes scores block by block,
 `row_statistics` sums their exponentials, `level_sums` does so for most in few operations, `live_weights` follows a
-hand on the curve, `score_tiles` pools any viewport, `score_cells` reads single cells, `field_cost` says what it takes.
+hand on the curve, `whole_weights` one that moves much of a short sequence, `score_tiles` pools any viewport,
+`score_cells` reads single cells, `field_cost` says what it takes.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from relpos_viewer.core.score_cells import ScoreCells
 from relpos_viewer.core.score_samples import chosen, chosen_normaliser, curve_at
 from relpos_viewer.core.score_tiles import EditSums, pooled, term_sums
 from relpos_viewer.core.visibility import BlockMask, Visibility
-from relpos_viewer.core.whole_weights import WholeWeights
+from relpos_viewer.core.whole_weights import WHOLE_CELLS, WIDE, WholeWeights
 
 FieldStage = Literal["content", "positional", "scores", "weights", "content weights", "positional weights"]
 FIELD_STAGES: tuple[FieldStage, ...] = (
@@ -49,9 +50,6 @@ FIELD_STAGES: tuple[FieldStage, ...] = (
     "positional weights",  # softmax of the positional term and the edit alone
 )
 
-# While edits move more offsets than this, a matrix of at most so many cells is kept: each then takes half the time of a
-# pass that sums everything anew. Where few offsets move, sums take half the time of a matrix.
-WIDE, WHOLE_CELLS = 192, 1 << 22
 # Viewports whose sums of terms are kept: the whole matrix, and where one was last.
 KEPT_VIEWPORTS = 4
 # Scores that a preview computes at most: some 20 ms on one core.

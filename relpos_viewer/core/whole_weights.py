@@ -22,6 +22,9 @@ from relpos_viewer.core.level_sums import widen
 from relpos_viewer.core.normaliser import Normaliser
 from relpos_viewer.core.row_statistics import Scan, parts
 
+# While edits move more offsets than this, a matrix of at most so many cells is kept: each then takes half the time of a
+# pass that sums everything anew. Where few offsets move, sums take half the time of a matrix.
+WIDE, WHOLE_CELLS = 192, 1 << 22
 # Rows of a block: with fewer the threads wait for each other's Python between the operations.
 HEIGHT = 256
 REDUCTIONS: dict[str, Reduction] = {"mean": "sum", "max": "amax"}
