@@ -15,6 +15,8 @@ CURVE_TOOLS = ("brush", "freehand", "anchors", "handles")
 RECENT_LIMIT = 10
 # Answers are kept for more files than the menu shows; the oldest go first.
 ANSWERS_LIMIT = 100
+# No arrangement of screens is so wide.
+FARTHEST_PIXEL = 100_000
 
 _NAME = "relpos-viewer"
 
@@ -119,6 +121,19 @@ class Settings:
     @figure.setter
     def figure(self, value: Mapping[str, Any]) -> None:
         self._store.setValue("figure", json.dumps(dict(value)))
+
+    def dialog_place(self, name: str) -> tuple[int, int, int, int] | None:
+        """Where the dialog of that object name stood: x, y from its window's corner, width, height; None at first."""
+        value = self._json(f"dialogs/{name}")
+        whole = isinstance(value, list) and len(value) == 4 and all(type(each) is int for each in value)
+        if not whole or max(map(abs, value)) > FARTHEST_PIXEL or min(value[2:]) < 1:
+            return None
+        x, y, width, height = value
+        return x, y, width, height
+
+    def set_dialog_place(self, name: str, place: tuple[int, int, int, int]) -> None:
+        """Keep what `dialog_place` returns."""
+        self._set_list(f"dialogs/{name}", list(place))
 
     @property
     def code_kind(self) -> str:

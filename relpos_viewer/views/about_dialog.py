@@ -9,7 +9,6 @@ import torch
 from PySide6.QtCore import Qt, qVersion
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QHBoxLayout,
     QLabel,
@@ -21,9 +20,10 @@ from PySide6.QtWidgets import (
 import relpos_viewer
 from relpos_viewer.views import names
 from relpos_viewer.views.icons import app_icon
+from relpos_viewer.views.placed_dialog import PlacedDialog
 
 
-class AboutDialog(QDialog):
+class AboutDialog(PlacedDialog):
     """Name, purpose, licence and versions."""
 
     def __init__(self, device: str, parent: QWidget | None = None) -> None:

@@ -8,7 +8,6 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QFileDialog,
     QHBoxLayout,
@@ -22,6 +21,7 @@ from PySide6.QtWidgets import (
 from relpos_viewer.app.runner import Cancel, LatestRunner
 from relpos_viewer.export.code import CODE_KINDS, CodeKind, Wanted, code_kind_for
 from relpos_viewer.views import names
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 
@@ -31,7 +31,7 @@ Make = Callable[[], Wanted]
 SIZE = (760, 620)
 
 
-class CodeDialog(QDialog):
+class CodeDialog(PlacedDialog):
     """Non-modal: it stays open beside the window, and `set_wanted` lets it follow what is drawn there.
 
     The code is made in a worker thread of its own; call `close_worker` before dropping the dialog.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QDialog,
     QFrame,
     QHBoxLayout,
     QLabel,
@@ -31,6 +30,7 @@ from relpos_viewer.document.document import EncodingSpec
 from relpos_viewer.views import names
 from relpos_viewer.views.convention_table import ConventionCard
 from relpos_viewer.views.icons import icon
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.reading_card import ReadingCard
 from relpos_viewer.views.sentences import as_sentence
 from relpos_viewer.views.theme import Theme
@@ -39,7 +39,7 @@ UPPER_SHARE = 0.54  # of the panel, for the conventions at most
 NO_READINGS = "No other convention of this family is mixed up in practice."
 
 
-class ConventionsPanel(QDialog):
+class ConventionsPanel(PlacedDialog):
     """Non-modal: it follows the document. Call `close_runner` before the window ends: it owns a thread.
 
     Signals:

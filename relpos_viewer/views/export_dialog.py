@@ -9,7 +9,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QFileDialog,
     QFormLayout,
@@ -33,6 +32,7 @@ from relpos_viewer.export.figures import (
 )
 from relpos_viewer.views import names
 from relpos_viewer.views.number_boxes import DecimalBox, IntegerBox
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.theme import Theme
 
 UNITS = (("px", "pixels"), ("mm", "millimetres"), ("in", "inches"))
@@ -43,7 +43,7 @@ LONGEST = {"px": 60_000.0, "mm": 5000.0, "in": 200.0}
 State = Mapping[str, str | float | bool | list[str]]
 
 
-class ExportFigureDialog(QDialog):
+class ExportFigureDialog(PlacedDialog):
     """Collects `FigureOptions`. It writes nothing itself: the window has the numbers and does the work.
 
     Signals:

@@ -8,7 +8,6 @@ from PySide6.QtGui import QColor, QHideEvent, QPixmap, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QDialog,
     QFrame,
     QGridLayout,
     QHBoxLayout,
@@ -58,6 +57,7 @@ from relpos_viewer.views.extrapolation_charts import (
 )
 from relpos_viewer.views.length_slider import LengthSlider, length_of, step_of
 from relpos_viewer.views.line_chart import Chart, LineChart
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 from relpos_viewer.views.weights_picture import WeightsPicture
@@ -74,7 +74,7 @@ RULE_TITLES = {
 }
 
 
-class ExtrapolationDialog(QDialog):
+class ExtrapolationDialog(PlacedDialog):
     """Non-modal: it follows the document. Call `close_runner` before the window ends: it owns a thread."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -6,7 +6,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import (
     QCheckBox,
-    QDialog,
     QDialogButtonBox,
     QHBoxLayout,
     QHeaderView,
@@ -24,13 +23,14 @@ from relpos_viewer.app.fitting import FitAnswer, details, numbers_text, table_te
 from relpos_viewer.core.fit import Explanation
 from relpos_viewer.core.numbers import short
 from relpos_viewer.views import names
+from relpos_viewer.views.placed_dialog import PlacedDialog
 
 COLUMNS = ("Family", "RMS", "Worst residual", "Numbers")
 FEW_NUMBERS = 4
 STEPS = 1000  # of the bar
 
 
-class FitDialog(QDialog):
+class FitDialog(PlacedDialog):
     """A table of families, the best first, beside the curve; it computes nothing.
 
     Signals:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QComboBox,
-    QDialog,
     QDialogButtonBox,
     QHBoxLayout,
     QLabel,
@@ -20,6 +19,7 @@ from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.formula import FUNCTIONS, VARIABLES
 from relpos_viewer.views import names
 from relpos_viewer.views.curve_editor import CurveEditor
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 
@@ -28,7 +28,7 @@ KEPT = 12
 FIRST = "-0.5*abs(d)**0.7"
 
 
-class FormulaDialog(QDialog):
+class FormulaDialog(PlacedDialog):
     """One line. The curve follows every key; OK keeps it as one step, Esc gives everything back."""
 
     kept = Signal(str)

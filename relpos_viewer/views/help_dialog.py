@@ -15,7 +15,6 @@ from PySide6.QtGui import (
     QTextTable,
 )
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QHBoxLayout,
     QListWidget,
@@ -27,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from relpos_viewer.resources import resource
 from relpos_viewer.views import names
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.theme import Theme
 
 TOPICS = ("getting-started", "equation", "curve", "encodings", "keyboard", "files")
@@ -35,7 +35,7 @@ PICTURE = "\ufffc"  # stands in the text where a picture is
 SIZE = (960, 660)  # the pictures of families are seen whole
 
 
-class HelpDialog(QDialog):
+class HelpDialog(PlacedDialog):
     """Non-modal: it may stay open beside the window while one tries things out."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

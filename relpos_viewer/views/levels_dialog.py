@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import Stage
@@ -12,6 +12,7 @@ from relpos_viewer.core.levels import Levels, typed_levels
 from relpos_viewer.core.numbers import number_texts
 from relpos_viewer.document.document import View
 from relpos_viewer.views import names
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.sentences import told
 
 FIELDS = (
@@ -22,7 +23,7 @@ FIELDS = (
 )
 
 
-class LevelsDialog(QDialog):
+class LevelsDialog(PlacedDialog):
     """Starts from the limits on show; refuses in one sentence, and keeps what was typed."""
 
     def __init__(self, view: View, shown: Mapping[Stage, Levels], parent: QWidget | None = None) -> None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Slot
+from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Slot
 from PySide6.QtGui import (
     QAction,
     QCloseEvent,
@@ -53,6 +53,7 @@ from relpos_viewer.views.head_strip import HeadStrip
 from relpos_viewer.views.icons import icon
 from relpos_viewer.views.inspector import Inspector
 from relpos_viewer.views.message_bar import MessageBar
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.plane_editor import PlaneEditor
 from relpos_viewer.views.sentences import told
 from relpos_viewer.views.sequence_panel import SequencePanel
@@ -543,6 +544,14 @@ class MainWindow(QMainWindow):
         super().changeEvent(event)
         if event.type() == QEvent.Type.DevicePixelRatioChange:
             self.request_picture()
+
+    def childEvent(self, event: QChildEvent) -> None:
+        """Let every dialog that belongs to the window come back where it was."""
+        super().childEvent(event)
+        if event.polished():
+            child = event.child()
+            if isinstance(child, PlacedDialog):
+                child.remember_in(self.settings)
 
     def _restore_geometry(self) -> None:
         geometry = self.settings.geometry

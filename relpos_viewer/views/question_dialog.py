@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import (
     QButtonGroup,
     QCheckBox,
-    QDialog,
     QDialogButtonBox,
     QFrame,
     QLabel,
@@ -18,11 +17,12 @@ from PySide6.QtWidgets import (
 
 from relpos_viewer.sources.contents import Question
 from relpos_viewer.views import names
+from relpos_viewer.views.placed_dialog import PlacedDialog
 
 MANY = 8  # options beyond this many are scrolled
 
 
-class QuestionDialog(QDialog):
+class QuestionDialog(PlacedDialog):
     """The question of a reader, its options as radio buttons, the first one chosen."""
 
     def __init__(self, question: Question, file_name: str, parent: QWidget | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QHBoxLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QHBoxLayout, QLabel, QSpinBox, QVBoxLayout, QWidget
 
 from relpos_viewer.app.frames import Frame
 from relpos_viewer.app.inspections import InspectionRequest, ShiftRequest, shifted
@@ -13,6 +13,7 @@ from relpos_viewer.core.numbers import short
 from relpos_viewer.core.shift import ShiftTest, verdict
 from relpos_viewer.views import names
 from relpos_viewer.views.difference_picture import DifferencePicture
+from relpos_viewer.views.placed_dialog import PlacedDialog
 from relpos_viewer.views.sentences import told
 from relpos_viewer.views.theme import Theme
 
@@ -20,7 +21,7 @@ FIRST_PLACES, MOST_PLACES = 5, 64
 TYPING_MS = 120  # a hand on the arrows of the box asks once it pauses
 
 
-class ShiftDialog(QDialog):
+class ShiftDialog(PlacedDialog):
     """Non-modal: it follows the document. Call `close_runner` before the window ends: it owns a thread."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import (
-    QDialog,
     QDialogButtonBox,
     QHeaderView,
     QLineEdit,
@@ -16,9 +15,10 @@ from PySide6.QtWidgets import (
 
 from relpos_viewer.app.actions import shortcuts_table
 from relpos_viewer.views import names
+from relpos_viewer.views.placed_dialog import PlacedDialog
 
 
-class ShortcutsDialog(QDialog):
+class ShortcutsDialog(PlacedDialog):
     """Where and what, with the keys or the gesture, from the one table of actions; filtered as one types."""
 
     def __init__(self, parent: QWidget | None = None) -> None:

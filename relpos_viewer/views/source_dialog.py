@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QFormLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialogButtonBox, QFormLayout, QLabel, QVBoxLayout, QWidget
 
 from relpos_viewer.document.document import TextSource, replace
 from relpos_viewer.sources.embeddings import MAX_DIM, MAX_HEADS
 from relpos_viewer.views import names
 from relpos_viewer.views.number_boxes import IntegerBox
+from relpos_viewer.views.placed_dialog import PlacedDialog
 
 ABOUT = (
     "Without a model, content comes from the spelling of the tokens: tokens that share letters are alike, and "
@@ -15,7 +16,7 @@ ABOUT = (
 )
 
 
-class SourceDialog(QDialog):
+class SourceDialog(PlacedDialog):
     """Asks for heads, width and seed of a `TextSource`."""
 
     def __init__(self, source: TextSource, parent: QWidget | None = None) -> None:

@@ -77,6 +77,23 @@ def test_damaged_values_count_as_never_set(file, content):
     assert opened(file).answers(file) == {"order": "BHSD"}
 
 
+def test_each_dialog_has_a_place_of_its_own(file):
+    settings = opened(file)
+    settings.set_dialog_place("fitDialog", (-40, 12, 700, 512))
+    settings.sync()
+    assert opened(file).dialog_place("fitDialog") == (-40, 12, 700, 512)
+    assert opened(file).dialog_place("helpDialog") is None
+
+
+@pytest.mark.parametrize(
+    "kept", ["[1, 2, 3]", "[1, 2, 0, 4]", "[1, 2, 3.5, 4]", "[true, 2, 3, 4]", "[1, 2, 1e9, 4]", "text", "{}"]
+)
+def test_a_damaged_place_of_a_dialog_counts_as_never_set(file, kept):
+    store = QSettings(str(file), QSettings.Format.IniFormat)
+    store.setValue("dialogs/fitDialog", kept)
+    assert Settings(store).dialog_place("fitDialog") is None
+
+
 def test_an_unknown_theme_is_refused(file):
     with pytest.raises(ValueError, match="pink"):
         opened(file).theme = "pink"
