@@ -317,7 +317,8 @@ def _open_window(options: argparse.Namespace) -> int:
         document, asked = document_from_options(alone), True
     from relpos_viewer.views.app import run
 
-    return run(document, path=options.file, asked=asked, tokens=options.tokens_from)
+    notes = encoding_notes(options)
+    return run(document, path=options.file, asked=asked, tokens=options.tokens_from, notes=notes)
 
 
 def _render(options: argparse.Namespace) -> int:

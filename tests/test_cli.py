@@ -355,7 +355,7 @@ def test_the_window_opens_on_the_same_options(here, monkeypatch) -> None:
     opened: list[tuple[Document, object]] = []
     monkeypatch.setattr(
         "relpos_viewer.views.app.run",
-        lambda document, path=None, asked=False, tokens=None: opened.append((document, path)) or 0,
+        lambda document, path=None, asked=False, **_: opened.append((document, path)) or 0,
     )
     assert (
         cli.main(["--text", "a b", "--encoding", "alibi", "--mask", "none", "--head", "2", "--scale", "2"])
@@ -370,12 +370,23 @@ def test_the_window_opens_on_the_same_options(here, monkeypatch) -> None:
     assert default == Document.default()
 
 
+@pytest.mark.parametrize("arguments", [["config.json"], ["--encoding", "@config.json"]])
+def test_what_a_config_leaves_out_is_said_in_the_window_too(here, monkeypatch, arguments) -> None:
+    Path("config.json").write_text(json.dumps({"rope_scaling": {"factor": 8}}))
+    told: list[tuple[str, ...]] = []
+    monkeypatch.setattr(
+        "relpos_viewer.views.app.run", lambda document, notes=(), **_: told.append(notes) or 0
+    )
+    assert cli.main(arguments) == 0
+    assert [note[:40] for notes in told for note in notes] == ["The factor 8 comes without a rope_type, "]
+
+
 def test_a_file_named_like_a_command_is_given_with_its_folder(here, monkeypatch) -> None:
     Path("render").write_text("a b c")
     opened: list[Document] = []
     monkeypatch.setattr(
         "relpos_viewer.views.app.run",
-        lambda document, path=None, asked=False, tokens=None: opened.append(document) or 0,
+        lambda document, path=None, asked=False, **_: opened.append(document) or 0,
     )
     assert cli.main(["./render"]) == 0 and opened[0].source.text == "a b c"
 
@@ -457,7 +468,7 @@ def test_a_file_that_leaves_something_open_is_asked_about_in_the_window(here, mo
     opened: list[tuple[Document, object, bool]] = []
     monkeypatch.setattr(
         "relpos_viewer.views.app.run",
-        lambda document, path=None, asked=False, tokens=None: opened.append((document, path, asked)) or 0,
+        lambda document, path=None, asked=False, **_: opened.append((document, path, asked)) or 0,
     )
     assert cli.main(["open.npz", "--encoding", "alibi"]) == 0
     assert cli.main(["open.npz", "--order", "bshd"]) == 0

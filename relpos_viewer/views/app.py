@@ -40,6 +40,7 @@ def run(
     *,
     asked: bool = False,
     tokens: str | os.PathLike[str] | None = None,
+    notes: Sequence[str] = (),
 ) -> int:
     """Show a window until it is closed; returns the exit status.
 
@@ -48,11 +49,12 @@ def run(
         path: the file it was read from, None for none.
         asked: the file is still to be opened, because it leaves something open that the window has to ask.
         tokens: the file whose tokens then stand beside its arrays, None for none.
+        notes: what a reader of the document should know besides what its sequence says, one sentence each.
     """
     application = prepare_application()
     spare_pauses()
     opened = "" if path is None or asked else os.fspath(path)
-    window = MainWindow(document, Settings.of_user(), opened)
+    window = MainWindow(document, Settings.of_user(), opened, notes=notes)
     window.show()
     if asked and path is not None:
         QTimer.singleShot(0, window, lambda: window.files.open_path(Path(path), tokens))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QChildEvent, QEvent, Qt, QTimer, Slot
@@ -90,6 +90,7 @@ class MainWindow(QMainWindow):
         settings: Settings,
         path: str = "",
         make_frame: Callable[[FrameRequest, Cancel], Frame] | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         """Show `document`.
 
@@ -98,6 +99,7 @@ class MainWindow(QMainWindow):
             settings: what the program remembers.
             path: what the document was read from, "" for nothing.
             make_frame: answers requests in the worker thread; a `FrameMaker` when None.
+            notes: what a reader of the document should know, one sentence each; said with the first picture.
         """
         super().__init__()
         self.setObjectName(names.MAIN_WINDOW)
@@ -112,6 +114,7 @@ class MainWindow(QMainWindow):
         self._device = settings.device
         self._inspector_asked: bool | None = None
         self._said_notes: tuple[str, ...] = ()
+        self._first_notes = tuple(notes)
         self._refining = False
         # Under a moving hand the pictures come first, and the numbers of one row as often as they can be read.
         self._row_timer = QTimer(self)
@@ -411,10 +414,11 @@ class MainWindow(QMainWindow):
             self.status.show_progress(None)
 
     def _show_notes(self, notes: tuple[str, ...]) -> None:
-        if notes != self._said_notes:
+        if notes != self._said_notes or self._first_notes:
             self._said_notes = notes
             # The sentence that every typed text carries is in the help, not in the way.
-            telling = [note for note in notes if note not in self._plain_notes()]
+            telling = [*self._first_notes, *(note for note in notes if note not in self._plain_notes())]
+            self._first_notes = ()
             if telling:
                 self.message.show_note(" ".join(telling))
 

@@ -12,8 +12,8 @@ from pytestqt.qtbot import QtBot
 from relpos_viewer.app.settings import Settings
 from relpos_viewer.document.document import Document
 from relpos_viewer.views import names
-from relpos_viewer.views.placed_dialog import can_be_reached
 from relpos_viewer.views.main_window import MainWindow
+from relpos_viewer.views.placed_dialog import can_be_reached
 
 from .test_main_window import settle
 
