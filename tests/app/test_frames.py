@@ -46,7 +46,8 @@ def test_a_frame_shows_the_numbers_of_attention(name: str) -> None:
     inputs = inputs_for(doc.source)
     exact = attention(inputs.q, inputs.k, encoding="none", mask="causal")
     np.testing.assert_allclose(shown.field.content, exact.content[2], atol=1e-6)
-    assert shown.curves.exact == FAMILIES[name].toeplitz
+    # No query of ten stands past FIRE's threshold, up to which its term is a curve.
+    assert shown.curves.exact == (FAMILIES[name].toeplitz or name == "fire")
     assert shown.curves.family.shape == shown.curves.edit.shape == (3, 19)
     np.testing.assert_array_equal(shown.curves.edit, edit)
     assert set(shown.tiles) == {"content", "positional", "scores", "weights"}

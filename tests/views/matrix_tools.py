@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
 from relpos_viewer.app.frames import Tile, Viewport
 from relpos_viewer.core.levels import Levels
@@ -51,18 +51,23 @@ def rgb(colour: str) -> tuple[int, int, int]:
     return QColor(colour).getRgb()[:3]
 
 
+def _target(widget: QWidget) -> QWidget:
+    # Qt sends the mouse of a scrolling view to the widget inside it.
+    return widget.viewport() if isinstance(widget, QAbstractScrollArea) else widget
+
+
 def mouse(widget: QWidget, kind: QEvent.Type, at, button=NONE, buttons=NONE) -> None:
     """Send one mouse event at (x, y)."""
-    point = QPointF(*at)
+    point, target = QPointF(*at), _target(widget)
     event = QMouseEvent(
         kind,
         point,
-        QPointF(widget.mapToGlobal(point.toPoint())),
+        QPointF(target.mapToGlobal(point.toPoint())),
         button,
         buttons,
         Qt.KeyboardModifier.NoModifier,
     )
-    QApplication.sendEvent(widget, event)
+    QApplication.sendEvent(target, event)
 
 
 def move(widget: QWidget, at) -> None:
@@ -94,10 +99,10 @@ def double_click(widget: QWidget, at) -> None:
 
 def wheel(widget: QWidget, at, notches: float) -> None:
     """Turn the wheel; positive is away from the hand: zoom in."""
-    point = QPointF(*at)
+    point, target = QPointF(*at), _target(widget)
     event = QWheelEvent(
         point,
-        QPointF(widget.mapToGlobal(point.toPoint())),
+        QPointF(target.mapToGlobal(point.toPoint())),
         QPoint(),
         QPoint(0, round(120 * notches)),
         NONE,
@@ -105,4 +110,4 @@ def wheel(widget: QWidget, at, notches: float) -> None:
         Qt.ScrollPhase.NoScrollPhase,
         False,
     )
-    QApplication.sendEvent(widget, event)
+    QApplication.sendEvent(target, event)

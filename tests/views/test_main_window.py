@@ -845,12 +845,18 @@ def test_a_family_without_buckets_gives_way_to_one_with_them(window: MainWindow,
 
 @pytest.mark.parametrize(
     ("encoding", "formula"),
-    [("alibi", "b(j − i)"), ("fire", "b(i, j)"), ("rope", "rope, from q and k"), ("swin", "b(dy, dx)")],
+    [
+        (EncodingSpec("alibi"), "b(j − i)"),
+        (EncodingSpec("fire"), "b(j − i)"),  # up to its threshold
+        (EncodingSpec("fire", {"threshold": 2.0}), "b(i, j)"),
+        (EncodingSpec("rope"), "rope, from q and k"),
+        (EncodingSpec("swin"), "b(dy, dx)"),
+    ],
 )
 def test_the_position_panel_says_what_its_term_comes_from(
-    open_window: Callable[..., MainWindow], qtbot: QtBot, encoding: str, formula: str
+    open_window: Callable[..., MainWindow], qtbot: QtBot, encoding: EncodingSpec, formula: str
 ) -> None:
-    window = open_window(replace(START, encoding=EncodingSpec(encoding)))
+    window = open_window(replace(START, encoding=encoding))
     settle(window, qtbot)
     assert _formulas(window.frame)["positional"] == formula
 
