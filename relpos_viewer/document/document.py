@@ -96,14 +96,19 @@ Source = TextSource | ArraySource
 class EncodingSpec(FrozenStruct, frozen=True, eq=False):
     """A position encoding by name, with the parameters that differ from its defaults.
 
-    Parameters are scalars (bool, int, float, str) or arrays (a learned table, `[head, …]`).
+    Parameters are scalars (bool, int, float, str) or arrays (a learned table, `[head, …]`). `loaded`
+    holds the tables that hands then drew on as they were before, None for the family's own; it is
+    itself None where nothing was drawn on.
     """
 
     name: str = "t5"
     parameters: Mapping[str, bool | int | float | str | np.ndarray | None] = {}
+    loaded: Mapping[str, np.ndarray | None] | None = None
 
     def __post_init__(self) -> None:
         msgspec.structs.force_setattr(self, "parameters", frozen_mapping(self.parameters))
+        if self.loaded is not None:
+            msgspec.structs.force_setattr(self, "loaded", frozen_mapping(self.loaded))
 
     @classmethod
     def of(cls, encoding: Any) -> EncodingSpec:
@@ -115,6 +120,20 @@ class EncodingSpec(FrozenStruct, frozen=True, eq=False):
                 continue
             changed[name] = value.cpu().numpy() if hasattr(value, "cpu") else value
         return cls(encoding.name, changed)
+
+    def drawn(self, encoding: Any, table: str) -> EncodingSpec:
+        """The spec of `encoding`, which a hand made of this one by drawing on `table`: it knows the loaded one."""
+        loaded = {table: self.parameters.get(table)} if self.loaded is None else self.loaded
+        return replace(EncodingSpec.of(encoding), loaded=loaded)
+
+    def as_loaded(self) -> EncodingSpec:
+        """This encoding as it was before hands drew on its tables."""
+        if self.loaded is None:
+            return self
+        parameters = {**self.parameters, **self.loaded}
+        return EncodingSpec(
+            self.name, {name: value for name, value in parameters.items() if value is not None}
+        )
 
     def build(self) -> Any:
         """The `core.encodings.Encoding`. Raises ViewerError for an unknown name or bad parameter."""

@@ -83,6 +83,7 @@ class _Arrays(msgspec.Struct, frozen=True, tag_field="kind", tag="arrays"):
 class _Encoding(msgspec.Struct, frozen=True):
     name: str
     parameters: dict[str, bool | int | float | str | _Array | None] = {}
+    loaded: dict[str, _Array | None] | None = None
 
 
 class _Document(msgspec.Struct, frozen=True):
@@ -143,10 +144,15 @@ def _to_json(document: Document, arrays: dict[str, np.ndarray]) -> bytes:
         name: put(f"encoding.{name}", value) if isinstance(value, np.ndarray) else _finite(value, name)
         for name, value in document.encoding.parameters.items()
     }
+    loaded = document.encoding.loaded
+    kept_tables = loaded and {
+        name: None if table is None else put(f"encoding.loaded.{name}", table)
+        for name, table in loaded.items()
+    }
     mask = put("mask", document.mask) if isinstance(document.mask, np.ndarray) else document.mask
     record = _Document(
         source=kept,
-        encoding=_Encoding(document.encoding.name, parameters),
+        encoding=_Encoding(document.encoding.name, parameters, kept_tables),
         mask=mask,
         scale=_finite(document.scale, "scale"),
         edit=put("edit", document.edit.values),
@@ -260,8 +266,14 @@ def _to_document(record: _Document, get: Callable[[_Array], np.ndarray]) -> Docu
     else:
         named = {name: get(reference) for name, reference in kept.arrays.items()}
         source = ArraySource(kept.path, kept.label, named, kept.tokens, kept.spans, kept.ids, kept.notes)
-    encoding = EncodingSpec(record.encoding.name, _parameters(record.encoding.parameters, get))
+    loaded = record.encoding.loaded
+    encoding = EncodingSpec(
+        record.encoding.name,
+        _parameters(record.encoding.parameters, get),
+        None if loaded is None else _parameters(loaded, get),
+    )
     encoding.build()
+    encoding.as_loaded().build()
     if isinstance(record.mask, str):
         # Imported late with torch; see EncodingSpec.build.
         from relpos_viewer.core.masks import parse_mask
@@ -280,7 +292,5 @@ def _to_document(record: _Document, get: Callable[[_Array], np.ndarray]) -> Docu
     )
 
 
-def _parameters(
-    values: Mapping[str, bool | int | float | str | _Array | None], get: Callable[[_Array], np.ndarray]
-) -> dict[str, Any]:
+def _parameters(values: Mapping[str, Any], get: Callable[[_Array], np.ndarray]) -> dict[str, Any]:
     return {name: get(value) if isinstance(value, _Array) else value for name, value in values.items()}

@@ -146,7 +146,8 @@ class EncodingForm(QWidget):
             self._wanted.pop(name, None)  # a document holds only what differs from the defaults
         else:
             self._wanted[name] = value
-        self._take(EncodingSpec(self._spec.name, self._wanted))
+        drawn_on = self._spec.loaded is not None and name not in self._spec.loaded
+        self._take(EncodingSpec(self._spec.name, self._wanted, self._spec.loaded if drawn_on else None))
 
     def _take(self, spec: EncodingSpec) -> None:
         try:

@@ -43,12 +43,20 @@ class WindowEdits(QObject):
     @Slot(object)
     def preview_encoding(self, encoding: Encoding) -> None:
         """Show the encoding whose handle is under a moving hand; the edit stays."""
-        self._history.preview(replace(self._session.document, encoding=EncodingSpec.of(encoding)))
+        self.preview_spec(EncodingSpec.of(encoding))
+
+    def preview_spec(self, spec: EncodingSpec) -> None:
+        """Show an encoding under a moving hand."""
+        self._history.preview(replace(self._session.document, encoding=spec))
 
     @Slot(object, str, object)
     def commit_encoding(self, encoding: Encoding, name: str, merge_key: str | None) -> None:
         """Make the encoding a step."""
-        edited = replace(self._session.document, encoding=EncodingSpec.of(encoding))
+        self.commit_spec(EncodingSpec.of(encoding), name, merge_key)
+
+    def commit_spec(self, spec: EncodingSpec, name: str, merge_key: str | None) -> None:
+        """Make an encoding a step: that of the preview, where a hand was moving."""
+        edited = replace(self._session.document, encoding=spec)
         if self._history.is_previewing:
             self._history.preview(edited)
             self._history.commit_preview(name)

@@ -68,13 +68,13 @@ class WindowPlane(QObject):
     def _preview(self, planes: np.ndarray) -> None:
         encoding = self._changed(lambda before, n: _with_planes(before, planes, n))
         if encoding is not None:
-            self._window.edits.preview_encoding(encoding)
+            self._window.edits.preview_spec(self._drawn(encoding))
 
     @Slot(object, str, object)
     def _commit(self, planes: np.ndarray, name: str, merge_key: str | None) -> None:
         encoding = self._changed(lambda before, n: _with_planes(before, planes, n))
         if encoding is not None:
-            self._window.edits.commit_encoding(encoding, name, merge_key)
+            self._window.edits.commit_spec(self._drawn(encoding), name, merge_key)
 
     @Slot(int, float, object)
     def _set_number(self, index: int, value: float, heads: tuple[int, ...]) -> None:
@@ -88,12 +88,13 @@ class WindowPlane(QObject):
         encoding = self._changed(changed)
         if encoding is not None:
             name = f"Set {encoding.beside[index]}"
-            self._window.edits.commit_encoding(encoding, name, f"number {index} {heads}")
+            self._window.edits.commit_spec(self._drawn(encoding), name, f"number {index} {heads}")
 
     @Slot(object, object)
     def _reset(self, area: Rectangle | None, heads: tuple[int, ...]) -> None:
-        """Take the family's own values in an area of some heads, or all that these heads have."""
+        """Take the values as they were loaded in an area of some heads, or all that these heads have."""
         document = self._session.document
+        loaded = document.encoding.as_loaded()
         edit = document.edit
         if area is None:
             values = edit.values.copy()  # [head, 2m−1]
@@ -103,7 +104,7 @@ class WindowPlane(QObject):
         def restored(encoding: PlaneEncoding, n: int) -> PlaneEncoding:
             # As many tokens as the table is for, so that both have one shape.
             whole = encoding.height(n) * encoding.width + encoding.first_patch
-            own = encoding.without_table()
+            own = loaded.build().with_heads(encoding.heads)
             planes, beside = encoding.planes(n).clone(), own.planes(whole)  # [head, 2h−1, 2w−1]
             cells = (slice(None), slice(None)) if area is None else area.cells
             for head in heads:
@@ -117,7 +118,9 @@ class WindowPlane(QObject):
         encoding = self._changed(restored)
         if encoding is not None:
             name = "Reset selection" if area is not None else "Reset plane"
-            edited = replace(document, encoding=EncodingSpec.of(encoding), edit=edit)
+            whole_again = EncodingSpec.of(encoding) == EncodingSpec.of(loaded.build())
+            spec = loaded if whole_again else self._drawn(encoding)
+            edited = replace(document, encoding=spec, edit=edit)
             self._history.push(edited, name)
 
     @Slot(object)
@@ -134,6 +137,10 @@ class WindowPlane(QObject):
         window.status.show_cell(plane_line(*offset, value))
 
     # Within
+
+    def _drawn(self, encoding: PlaneEncoding) -> EncodingSpec:
+        """Return the spec of an encoding that a hand made, which knows the table that was loaded."""
+        return self._session.document.encoding.drawn(encoding, "table")
 
     def _changed(self, change: Callable[[PlaneEncoding, int], PlaneEncoding]) -> PlaneEncoding | None:
         """Return the document's encoding after a change; None, with a message, when it cannot be."""

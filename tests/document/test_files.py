@@ -74,6 +74,12 @@ DOCUMENTS = {
     "arrays": Document(ARRAYS, EncodingSpec("none"), mask=np.tri(3, dtype=bool)),
     "a mask by head": Document(ARRAYS, mask=np.ones((4, 3, 3), bool)),
     "a table": replace(FIRST, encoding=EncodingSpec("curve", {"table": table(4, 51)})),
+    "a table drawn on": replace(
+        FIRST, encoding=EncodingSpec("curve", {"table": table(4, 51)}, {"table": table(4, 51) + 0.5})
+    ),
+    "the family's own drawn on": replace(
+        FIRST, encoding=EncodingSpec("curve", {"table": table(4, 51)}, {"table": None})
+    ),
     "parameters": replace(
         FIRST, encoding=EncodingSpec("t5", {"num_buckets": 8, "bidirectional": True, "table": None})
     ),

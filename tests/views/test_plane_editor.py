@@ -10,7 +10,7 @@ import pytest
 import torch
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QMouseEvent, QWheelEvent
-from PySide6.QtWidgets import QApplication, QLineEdit, QToolButton
+from PySide6.QtWidgets import QApplication, QCheckBox, QLineEdit, QToolButton
 from pytestqt.qtbot import QtBot
 
 from relpos_viewer.core.encodings import encoding
@@ -391,6 +391,63 @@ def test_reset_goes_back_to_the_familys_own_table(
     settle(window, qtbot)
     assert window.session.document.encoding == document().encoding, "no table is left"
     assert window.session.document.edit.is_zero
+
+
+@pytest.mark.parametrize("saved", [False, True], ids=["at once", "in a session that was saved meanwhile"])
+@pytest.mark.parametrize(("name", "extra"), [("swin", 0), ("beit", 3)])
+def test_reset_goes_back_to_the_table_that_was_loaded(
+    open_window: Callable[[Document], MainWindow],
+    qtbot: QtBot,
+    tmp_path: Path,
+    name: str,
+    extra: int,
+    saved: bool,
+) -> None:
+    loaded = document(name, table=table(extra))
+    window = open_window(loaded)
+    window.curve.radius = 0
+    drag(window, (1, 1), 40)
+    drag(window, (3, 5), 40)
+    drawn = window.session.document
+    assert not np.array_equal(planes_of(drawn), planes_of(loaded))
+    if saved:
+        save_session(drawn, tmp_path / "a.relpos")
+        window = open_window(load_session(tmp_path / "a.relpos"))
+        assert window.session.document == drawn
+    window.plane.select((3, 5), (3, 5))
+    qtbot.keyClick(window.plane.view, Qt.Key.Key_Delete)
+    settle(window, qtbot)
+    found = planes_of(window.session.document)
+    assert np.count_nonzero(found != planes_of(loaded)) == 1, "the other cell is still as drawn"
+    window.actions_by_id["reset_all"].trigger()
+    settle(window, qtbot)
+    assert window.session.document.encoding == loaded.encoding
+    window.history.undo()
+    window.history.undo()
+    assert window.session.document == drawn
+    window.actions_by_id["reset_all"].trigger()
+    assert window.session.document.encoding == loaded.encoding, "undo kept what reset goes back to"
+
+
+def test_another_parameter_chosen_meanwhile_leaves_reset_its_table(
+    open_window: Callable[[Document], MainWindow], qtbot: QtBot
+) -> None:
+    positive = np.abs(table())
+    window = open_window(document("swin-v2", table=positive))
+    window.curve.radius = 0
+    drag(window, (1, 1), 40)
+    window.top.encoding.form.findChild(QCheckBox, names.PARAMETER_PREFIX + "cosine").click()
+    settle(window, qtbot)
+    window.actions_by_id["reset_all"].trigger()
+    assert dict(window.session.document.encoding.parameters).keys() == {"width", "table", "cosine"}
+    assert np.array_equal(window.session.document.encoding.parameters["table"], positive)
+    settle(window, qtbot)
+    drag(window, (1, 1), 40)
+    window.top.encoding.form._set("table", None)  # forgotten: what hands draw on then is the family's own
+    settle(window, qtbot)
+    drag(window, (1, 1), 40)
+    window.actions_by_id["reset_all"].trigger()
+    assert "table" not in window.session.document.encoding.parameters
 
 
 def test_swin_v2_keeps_its_values_in_its_range(

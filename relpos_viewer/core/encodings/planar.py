@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar, Self
 
 import torch
@@ -63,7 +63,3 @@ class PlaneEncoding(Encoding):
     def with_beside_plane(self, head: int, numbers: Tensor, n: int) -> Self:
         """Return the encoding with a head's numbers of `beside` replaced, [number]."""
         raise NotImplementedError(f"{self.name} has no numbers beside its plane")
-
-    def without_table(self) -> Self:
-        """Return the family with the bias that it has without a table."""
-        return replace(self, table=None)
