@@ -215,6 +215,8 @@ class TokenStrip(QAbstractScrollArea):
         height = 2 * MARGIN + lines * self._pitch() - LINE_GAP
         if height != self.height() or height != self.minimumHeight():
             self.setFixedHeight(height)
+            # Amid its own resize Qt would leave the viewport as high as it was; this makes it follow.
+            self.setViewportMargins(0, 0, 0, 0)
         whole = 2 * MARGIN + len(self._starts) * self._pitch() - LINE_GAP
         self.verticalScrollBar().setRange(0, max(0, whole - height))
         self.verticalScrollBar().setPageStep(height)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QRegion
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from relpos_viewer.core.levels import Levels
 from relpos_viewer.core.quantise import LAST_VALUE
@@ -273,6 +273,21 @@ def test_a_narrow_strip_wraps_to_more_lines_but_never_past_its_limit(strip):
     assert strip.height() < one
     strip.resize(180, strip.height())
     assert strip.height() == one
+
+
+def test_every_line_can_be_seen_after_a_window_became_narrower(strip, qtbot):
+    window = QWidget()
+    qtbot.addWidget(window)
+    column = QVBoxLayout(window)
+    column.addWidget(strip)
+    window.resize(2000, 200)
+    window.show()
+    QApplication.processEvents()
+    one = strip.height()
+    window.resize(500, 200)
+    QApplication.processEvents()
+    assert strip.viewport().height() == strip.height() > one
+    strip.setParent(None)
 
 
 def test_under_a_moving_hand_only_chips_of_another_shade_are_painted(strip: TokenStrip, qtbot) -> None:
