@@ -137,6 +137,11 @@ class EncodingForm(QWidget):
             editor = self._editors[parameter.name]
             editor.set_value(values[parameter.name])
             self._form.setRowVisible(editor, parameter.matters(values))
+        self.fit_width()
+
+    def fit_width(self) -> None:
+        """Be as wide as the widest row, whose labels and buttons could not be read otherwise."""
+        self.setFixedWidth(max(FORM_WIDTH, self._form.minimumSize().width()))
 
     # Hands
 
@@ -206,7 +211,6 @@ class EncodingPicker(QWidget):
         self.popup.setAccessibleName("Parameters of the position encoding")
         self.popup.setProperty("card", True)
         self.form = EncodingForm()
-        self.form.setFixedWidth(FORM_WIDTH)
         self.form.spec_changed.connect(self._on_form)
         self.form.file_read.connect(self._on_file_read)
         inside = QVBoxLayout(self.popup)
@@ -279,6 +283,8 @@ class EncodingPicker(QWidget):
 
     def open_parameters(self) -> None:
         """Open the parameters below the button, inside the screen; Escape or a click beside them closes."""
+        self.popup.ensurePolished()
+        self.form.fit_width()
         self.popup.adjustSize()
         corner = self.button.mapToGlobal(QPoint(0, self.button.height() + 4))
         screen = self.screen().availableGeometry()

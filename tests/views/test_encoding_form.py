@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QAbstractSpinBox,
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLabel,
+    QLineEdit,
+    QToolButton,
+    QWidget,
+)
 
 from relpos_viewer.core.encodings import FAMILIES, GROUPS
 from relpos_viewer.core.errors import ViewerError
@@ -15,6 +26,7 @@ from relpos_viewer.sources.table_file import read_table_file
 from relpos_viewer.views import names
 from relpos_viewer.views.encoding_form import EncodingForm, EncodingPicker
 from relpos_viewer.views.number_boxes import DecimalBox, IntegerBox
+from relpos_viewer.views.theme import LIGHT, stylesheet
 
 
 @pytest.fixture
@@ -379,3 +391,36 @@ def test_a_file_without_a_table_is_refused_in_sight_though_its_dialog_closed_the
     assert "holds no table" in picker.form.error()
     assert picker.popup.isVisible()
     picker.popup.close()
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_nothing_of_a_form_is_cut_with_every_parameter_shown_tables_loaded_and_long_numbers(qtbot, family):
+    picker = EncodingPicker()
+    qtbot.addWidget(picker)
+    picker.setStyleSheet(stylesheet(LIGHT))
+    picker.set_spec(EncodingSpec(family))
+    picker.show()
+    form = picker.form
+    for parameter in FAMILIES[family].parameters:
+        shown = form.findChild(QWidget, names.PARAMETER_PREFIX + parameter.name)
+        form._form.setRowVisible(shown, True)
+        if parameter.kind == "table":
+            shown.set_value(np.zeros((4096, 12, 64), np.float32))
+        elif parameter.kind == "float":
+            shown.set_value(
+                min(math.inf if parameter.maximum is None else parameter.maximum, 12345.678912345)
+            )
+        elif parameter.kind == "choice":
+            shown.set_value(max(parameter.choices, key=len))
+    picker.open_parameters()
+    QApplication.processEvents()
+    for label in form.findChildren(QLabel):
+        if label.isVisible() and not label.wordWrap():
+            assert label.width() >= label.fontMetrics().horizontalAdvance(label.text()), label.text()
+    for button in form.findChildren(QToolButton):
+        assert not button.isVisible() or button.width() >= button.minimumSizeHint().width(), button.text()
+    for box in form.findChildren(QAbstractSpinBox):
+        line = box.lineEdit()
+        needed = line.fontMetrics().horizontalAdvance(line.text()) + line.textMargins().left()
+        assert not box.isVisible() or needed <= line.width(), line.text()
+    picker.popup.hide()
