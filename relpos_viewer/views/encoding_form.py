@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QPoint, QSignalBlocker, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QSignalBlocker, Qt, Signal
 from PySide6.QtGui import QStandardItemModel
 from PySide6.QtWidgets import (
     QComboBox,
@@ -137,9 +137,16 @@ class EncodingForm(QWidget):
             editor = self._editors[parameter.name]
             editor.set_value(values[parameter.name])
             self._form.setRowVisible(editor, parameter.matters(values))
-        self.fit_width()
+        self._fit_width()
 
-    def fit_width(self) -> None:
+    def event(self, event: QEvent) -> bool:
+        """Follow rows that came to need another width: with a style, a font, a table."""
+        handled = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self._fit_width()
+        return handled
+
+    def _fit_width(self) -> None:
         """Be as wide as the widest row, whose labels and buttons could not be read otherwise."""
         self.setFixedWidth(max(FORM_WIDTH, self._form.minimumSize().width()))
 
@@ -283,8 +290,6 @@ class EncodingPicker(QWidget):
 
     def open_parameters(self) -> None:
         """Open the parameters below the button, inside the screen; Escape or a click beside them closes."""
-        self.popup.ensurePolished()
-        self.form.fit_width()
         self.popup.adjustSize()
         corner = self.button.mapToGlobal(QPoint(0, self.button.height() + 4))
         screen = self.screen().availableGeometry()
