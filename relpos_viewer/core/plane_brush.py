@@ -85,6 +85,14 @@ def changed(
     return result
 
 
+def mirrored(planes: np.ndarray, rectangle: Rectangle, heads: tuple[int, ...]) -> np.ndarray:
+    """Return `planes` [head, row, column] with each cell of the rectangle of `heads` as its opposite (−dy, −dx) is."""
+    result = planes.copy()
+    for head in heads:
+        result[head][rectangle.cells] = planes[head, ::-1, ::-1][rectangle.cells]
+    return result
+
+
 def smoothed(values: np.ndarray) -> np.ndarray:
     """Return each value as the mean of itself and its neighbours, weighted 1 2 1 along rows and columns.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from PySide6.QtCore import QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QGuiApplication, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QVBoxLayout, QWidget
 
@@ -22,6 +22,7 @@ from relpos_viewer.core.plane_brush import (
     Rectangle,
     by_formula,
     changed,
+    mirrored,
     pasted,
     reach,
     read_block,
@@ -34,8 +35,11 @@ from relpos_viewer.views.curve_entry import CurveEntry
 from relpos_viewer.views.curve_gesture import Pointer, VerticalDrag
 from relpos_viewer.views.curve_scale import nice_step
 from relpos_viewer.views.curve_tools import CurveTools
-from relpos_viewer.views.plane_tools import PlaneTools, SelectionTools
+from relpos_viewer.views.plane_keys import command_for
+from relpos_viewer.views.plane_selection import SelectionTools
+from relpos_viewer.views.plane_tools import PlaneTools
 from relpos_viewer.views.plane_view import BAR, Cell, PlaneMarks, PlaneView
+from relpos_viewer.views.plane_words import area_text, offset_text
 from relpos_viewer.views.theme import LIGHT, Theme
 
 # A hand that goes so many pixels up takes zero to the end of the colours.
@@ -46,9 +50,8 @@ LEAST_SCALE = 0.5
 HINT = "Shift: finer · Ctrl: round values · wheel: radius · Esc: cancel"
 # Narrower than this the column beside the plane gives way; its commands are in the menu too.
 COLUMN_ROOM = 560
-
-_Key = Qt.Key
-ARROWS = {_Key.Key_Left: (0, -1), _Key.Key_Right: (0, 1), _Key.Key_Up: (-1, 0), _Key.Key_Down: (1, 0)}
+# Two columns leave so much to the plane.
+LEAST_PLANE = 340
 
 
 class PlaneEditor(QFrame):
@@ -59,7 +62,7 @@ class PlaneEditor(QFrame):
         planes_committed(planes, name, merge_key): one step of undo, named; merge_key as in `CurveEditor`.
         edit_cancelled(): the planes are again what they were before the gesture.
         number_committed(index, value, heads): a number that is not in the plane has another value.
-        reset_requested(rectangle or None for whole planes, heads): back to the family's own table.
+        reset_requested(rectangle or None for whole planes, heads): back to the table as it was opened.
         offset_hovered((dy, dx) or None): what the pointer or the arrow keys are at.
         hint_changed(text): what the keys do at this moment; empty when nothing special.
         refused(text): one sentence about what was typed or pasted and could not be used.
@@ -188,6 +191,7 @@ class PlaneEditor(QFrame):
         )
         self.column.set_heads(len(planes.values), head)
         self.column.set_numbers(family.beside, tuple(map(float, planes.beside[head])))
+        self._fold_column()
         self._refresh()
 
     def set_offset(self, offset: tuple[int, int] | None) -> None:
@@ -414,8 +418,12 @@ class PlaneEditor(QFrame):
         self.do(tool.capitalize())
 
     def mirror_range(self) -> None:
-        """Let left and right of the selection change places."""
-        self.do("Mirror left–right")
+        """Give each offset of the selection the value of its opposite, (−dy, −dx)."""
+        if not self._may_edit():
+            return
+        planes = mirrored(self._planes, self._area, self._heads)
+        if not np.array_equal(planes, self._planes):
+            self._commit(planes, f"Mirror {self._area_text()}")
 
     def ask_scale(self) -> None:
         """Ask for a factor."""
@@ -466,17 +474,17 @@ class PlaneEditor(QFrame):
         self._nudger.reached(self._planes)
 
     def reset_selection(self) -> None:
-        """Ask for the family's own values in the selection, or in the whole plane."""
+        """Ask for the values as they were opened, in the selection or in the whole plane."""
         if self._may_edit():
             self.reset_requested.emit(self._area, self._heads)
 
     def reset_head(self) -> None:
-        """Ask for the family's own plane in the head on show."""
+        """Ask for the plane as it was opened, in the head on show."""
         if self._may_edit():
             self.reset_requested.emit(None, (self._head,))
 
     def reset_all(self) -> None:
-        """Ask for the family's own planes in every head."""
+        """Ask for the planes as they were opened, in every head."""
         if self._may_edit():
             self.reset_requested.emit(None, tuple(range(len(self._planes))))
 
@@ -569,46 +577,14 @@ class PlaneEditor(QFrame):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Keys that the plane left: it has the focus, the editor knows what they mean."""
-        if self._set is None or not self.view.hasFocus() or not self._key(event):
+        command = command_for(event) if self._set is not None and self.view.hasFocus() else None
+        if command is None or command(self) is False:
             super().keyPressEvent(event)
         else:
             event.accept()
 
-    def _key(self, event: QKeyEvent) -> bool:
-        """Do what a key means; False when it means nothing here."""
-        key, held = event.key(), event.modifiers()
-        shift = bool(held & Qt.KeyboardModifier.ShiftModifier)
-        if held & Qt.KeyboardModifier.ControlModifier:
-            commands = {
-                _Key.Key_Up: lambda: self.nudge(1, shift),
-                _Key.Key_Down: lambda: self.nudge(-1, shift),
-                _Key.Key_A: self.select_all,
-                _Key.Key_C: self.copy_values,
-                _Key.Key_V: self.paste_values,
-            }
-        else:
-            commands = {
-                _Key.Key_Plus: lambda: self.nudge(1),
-                _Key.Key_Minus: lambda: self.nudge(-1),
-                _Key.Key_Return: self.open_entry,
-                _Key.Key_Enter: self.open_entry,
-                _Key.Key_Delete: self.reset_selection,
-                _Key.Key_Backspace: self.reset_selection,
-                _Key.Key_Home: self._select_middle,
-                _Key.Key_BracketLeft: lambda: self.tools.turn_radius(-1, False),
-                _Key.Key_BracketRight: lambda: self.tools.turn_radius(1, False),
-            }
-            if key in ARROWS:
-                self.move_selection(*ARROWS[key], extend=shift)
-                return True
-            if key == _Key.Key_Escape:
-                return self.escape()
-        command = commands.get(key)
-        if command is not None:
-            command()
-        return command is not None
-
-    def _select_middle(self) -> None:
+    def select_middle(self) -> None:
+        """Select the cell of no offset."""
         middle = self._cell_of(0, 0)
         self.select(middle, middle)
         self.view.show_cell(*middle)
@@ -667,6 +643,19 @@ class PlaneEditor(QFrame):
         """Give the plane the room of the column where there is not enough for both."""
         super().resizeEvent(event)
         self._beside.setVisible(self.width() >= COLUMN_ROOM)
+        self._fold_column()
+
+    def minimumSizeHint(self) -> QSize:
+        """Room for the header and the plane; the column folds and hides as there is less."""
+        margins = self.layout().contentsMargins()
+        words = max(self.tools.minimumSizeHint().width(), self.view.minimumSizeHint().width())
+        return QSize(words + margins.left() + margins.right(), super().minimumSizeHint().height())
+
+    def _fold_column(self) -> None:
+        margins = self.layout().contentsMargins()
+        used = margins.top() + margins.bottom() + self.tools.sizeHint().height() + self.layout().spacing()
+        self.column.fold(self.height() - used, self.width() - LEAST_PLANE)
+        self._beside.setFixedWidth(self.column.width() + BAR)
 
     def _refresh(self) -> None:
         if self._set is not None:
@@ -702,23 +691,6 @@ class PlaneEditor(QFrame):
         if self._gesture is not None and self._gesture.fine:
             words += " · fine ×0.1"
         return words
-
-
-def offset_text(dy: int, dx: int) -> str:
-    """Write an offset in the plane."""
-    return f"dy {short(dy)}, dx {short(dx)}"
-
-
-def area_text(area: Rectangle, shape: tuple[int, int]) -> str:
-    """Write a rectangle of a plane of that shape by its first and last offsets."""
-    rows, columns = shape[0] // 2, shape[1] // 2
-
-    def run(first: int, last: int) -> str:
-        return short(first) if first == last else f"{short(first)}…{short(last)}"
-
-    return (
-        f"dy {run(area.top - rows, area.bottom - rows)}, dx {run(area.left - columns, area.right - columns)}"
-    )
 
 
 def _alone(cell: Cell) -> Rectangle:

@@ -429,6 +429,28 @@ def test_reset_goes_back_to_the_table_that_was_loaded(
     assert window.session.document.encoding == loaded.encoding, "undo kept what reset goes back to"
 
 
+@pytest.mark.parametrize("size", [(1440, 900), (1024, 700)])
+@pytest.mark.parametrize(("name", "extra"), [("swin", 0), ("swin-v2", 0), ("beit", 3)])
+def test_all_of_the_column_can_be_seen_and_every_number_read(
+    new_window: Callable[..., MainWindow], qtbot: QtBot, size: tuple[int, int], name: str, extra: int
+) -> None:
+    learned = np.abs(table(extra))
+    learned[-3:] = [[-1 / 3] * 3, [1 / 7] * 3, [-2 / 3] * 3] if extra else learned[-3:]
+    window = new_window(document(name, table=learned), size)
+    settle(window, qtbot)
+    window.resize(*size)
+    settle(window, qtbot)
+    assert (window.width(), window.height()) == size
+    column, around = window.plane.column, window.plane.column.parentWidget()
+    assert column.isVisible() and column.height() <= around.height() and column.width() <= around.width()
+    for box in column.findChildren(DecimalBox):
+        line = box.lineEdit()
+        needed = line.fontMetrics().horizontalAdvance(line.text()) + line.textMargins().left()
+        assert needed <= line.width(), (box.accessibleName(), line.text())
+    for button in column.findChildren(QToolButton):
+        assert button.width() >= button.minimumSizeHint().width(), button.text()
+
+
 def test_another_parameter_chosen_meanwhile_leaves_reset_its_table(
     open_window: Callable[[Document], MainWindow], qtbot: QtBot
 ) -> None:
