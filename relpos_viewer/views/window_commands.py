@@ -109,7 +109,7 @@ class WindowCommands(QObject):
             "curve_axis": lambda value: self._set_view(curve_axis=value),
             "theme": self.set_theme,
             "tokenizer": self.set_tokenizer,
-            "tool": lambda value: setattr(window.curve, "tool", value),
+            "tool": lambda value: setattr(window.bias_editor.tools, "tool", value),
             "shape": lambda value: setattr(window.curve, "shape", value),
         }
 
