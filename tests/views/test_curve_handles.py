@@ -1,4 +1,4 @@
-"""Native handles in the hand: a real mouse on each family's diamonds moves its parameters, and never the edit."""
+"""Native handles in the hand: keys, modifiers, heads and words. Each family's are dragged in test_families_and_tools.py."""
 
 from __future__ import annotations
 
@@ -28,10 +28,6 @@ EDIT = np.random.default_rng(5).normal(size=(HEADS, 2 * N - 1)).astype(np.float3
 SOURCE = TextSource(" ".join("abcdefghijklmnopqrstuvwx"), heads=HEADS, dim=DIM)
 
 WITH_HANDLES = [name for name, family in FAMILIES.items() if family().with_heads(HEADS).handles(HEAD, N, DIM)]
-# Of Sandwich's rippling curve the nearest of 400 bases is taken.
-NEAR = {"sandwich": 0.03}
-# Whole distances: such a handle lies on the offset nearest to where it was dropped.
-WHOLE = {"clip", "clamp", "length", "positions", "span", "places", "distance"}
 WITHOUT = [name for name in FAMILIES if name not in WITH_HANDLES]
 
 
@@ -80,33 +76,6 @@ def test_most_families_have_handles():
     }
     assert {"shaw", "music", "transformer-xl", "xlnet", "deberta", "cope"} <= {*WITH_HANDLES}
     assert {*WITHOUT} == {"none", "curve", "swin", "swin-v2", "beit"}
-
-
-@pytest.mark.parametrize("which", [0, -1], ids=["first", "last"])
-@pytest.mark.parametrize("family", WITH_HANDLES)
-def test_a_drag_of_a_handle_moves_it_by_the_way_of_the_pointer_and_is_one_step(opened, qtbot, family, which):
-    window = opened(family)
-    before, one = window.session.document, handles(window)[which]
-    x, y = at(window, one)
-    plot = window.curve.plot.map()
-    across = -23 if one.offset > 0 else 23  # towards δ = 0, as some wait at the ends of the axis
-    drag(window.curve.plot, (x, y), (x + across, y + 31))
-    settle(window, qtbot)
-    after = window.session.document
-    assert after.encoding.parameters != before.encoding.parameters
-    assert np.array_equal(after.edit.values, EDIT)
-    moved = handle(window, one.name)
-    if one.moves != "offset":
-        assert moved.value == pytest.approx(one.value - 31 * plot.units_per_pixel, abs=NEAR.get(family, 2e-3))
-    if one.moves != "value":
-        dropped = plot.offset(x + across)
-        assert moved.offset == pytest.approx(
-            round(dropped) if one.name.split()[-1] in WHOLE else dropped, abs=2e-3
-        )
-    assert window.frame.document.encoding == after.encoding
-    (name,) = steps(window)
-    assert name.startswith(f"Move {one.name}")
-    assert window.session.document == before
 
 
 NAMES = {
@@ -351,17 +320,6 @@ def test_a_hovered_handle_names_its_parameter_and_shows_which_way_it_goes(opened
     hover(window.curve.plot, (x + 40, y + 60))
     assert hints[-1] == ""
     assert window.curve.plot.item.marks.handle is None
-
-
-@pytest.mark.parametrize("family", ["none", "curve", "swin", "beit"])
-def test_where_there_are_no_handles_the_tool_is_off_and_says_why(opened, family):
-    window = opened(family)
-    button = window.curve.tools.findChild(object, "curveTool_handles")
-    assert not button.isEnabled()
-    assert not window.actions_by_id["tool:handles"].isEnabled()
-    assert len(button.toolTip()) > 40
-    assert window.curve.tool == "brush"
-    assert "Δ" in window.curve.tools.drags.text()
 
 
 def test_the_tool_is_remembered_and_comes_back_with_a_family_that_has_handles(opened, qtbot):
