@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from relpos_viewer.app.runner import Cancel
-from relpos_viewer.core.crew import alone
 from relpos_viewer.core.curves import CurveSet
 from relpos_viewer.core.encodings import Encoding
 from relpos_viewer.core.fit import Explanation, survey
@@ -64,8 +63,7 @@ def answer_fit(request: FitRequest, cancel: Cancel) -> FitAnswer:
     Raises:
         ViewerError: when there is nothing to fit. Cancelled: when nobody waits any more.
     """
-    with alone():
-        found = survey(request.heads, request.targets, request.visible, cancel, [request.present])
+    found = survey(request.heads, request.targets, request.visible, cancel, [request.present])
     return FitAnswer(request, tuple(found))
 
 

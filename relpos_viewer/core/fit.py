@@ -2,6 +2,10 @@
 
 Searches look at a few hundred offsets, each standing for its neighbours, then at a few thousand; what is linear is
 solved for over every offset in the end.
+
+Tall matrices are torch's here, and NumPy and SciPy see small ones only: torch can be told to compute in one thread,
+while the threads of NumPy's linear algebra wait for each other through whole time slices on a busy machine (a fit of
+2 s took 15 s beside two busy programs, measured).
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from relpos_viewer.core.crew import CancelLike, Silent
+from relpos_viewer.core.crew import CancelLike, Silent, alone
 from relpos_viewer.core.encodings import FAMILIES, Encoding, encoding
 from relpos_viewer.core.encodings.base import Knob
 from relpos_viewer.core.encodings.planar import PlaneEncoding
@@ -30,9 +34,11 @@ TRIED, BEYOND = 192, 1e6
 VALLEYS = 3
 # How many offsets a search looks at, first and in the end, and how many of the best go on to the end.
 COARSE, FINE, POLISHED = 256, 2048, 2
-# Directions of the linear knobs that say less than this share of the strongest are left as they are: kernels that all
-# but cancel fit where one looks, and are huge where nobody does.
+# Directions of the linear knobs that say less than this share of the strongest are left as they are.
 LEAST_SHARE = 1e-5
+# What a linear knob adds spans no more than so many times what the target spans: kernels that all but cancel fit where
+# one looks, and are huge where nobody does.
+MOST_SPANS = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +116,7 @@ def fit(
     return fit_heads(chosen, {head: target}, visible, cancel, seed)[head]
 
 
+@alone()
 def fit_heads(
     family: Encoding,
     targets: Mapping[int, np.ndarray],
@@ -141,6 +148,7 @@ def fit_heads(
     return {head: _measured(family, head, target) for head, target in wanted.items()}
 
 
+@alone()
 def survey(
     heads: int,
     targets: Mapping[int, np.ndarray],
@@ -261,12 +269,16 @@ class _Sample:
         delta: δ, int64 [place], ascending.
         wanted: the target there, float64 [place].
         share: square root of how many offsets each stands for, float64 [place].
+        span: largest less least value of the whole target.
+        size: largest magnitude of the whole target.
     """
 
     head: int
     delta: Tensor
-    wanted: np.ndarray
-    share: np.ndarray
+    wanted: Tensor
+    share: Tensor
+    span: float
+    size: float
 
     @classmethod
     def of(cls, head: int, target: np.ndarray, most: int) -> _Sample:
@@ -279,7 +291,14 @@ class _Sample:
             middles, counts = side[(edges[:-1] + edges[1:] - 1) // 2], np.diff(edges)  # [group] each
             sides.append((middles[::-1], counts[::-1]) if turned else (middles, counts))
         places, counts = (np.concatenate(each) for each in zip(*sides, strict=True))  # [place] each
-        return cls(head, torch.from_numpy(places.copy()), target[places + len(target) // 2], np.sqrt(counts))
+        return cls(
+            head,
+            torch.from_numpy(places.copy()),  # [place]
+            torch.from_numpy(target[places + len(target) // 2]),  # [place]
+            torch.from_numpy(np.sqrt(counts)),  # [place]
+            float(np.nanmax(target) - np.nanmin(target)),
+            float(np.nanmax(np.abs(target))),
+        )
 
     def solved(self, family: Encoding, values: np.ndarray) -> _Solution:
         """Return the best linear knobs where the others are as in `values` [knob].
@@ -289,58 +308,80 @@ class _Sample:
         family = family.with_knobs(self.head, values)
         knobs = family.knobs(self.head)
         linear = np.array([place for place, knob in enumerate(knobs) if knob.linear], int)
-        columns, base = self._columns(family, values, linear)  # [place, linear], [place]
-        columns, rest = self.weighted(family, columns), self.weighted(family, self.wanted - base)
-        if not (np.isfinite(columns).all() and np.isfinite(rest).all()):
-            return _Solution(family, np.full_like(rest, 1e6), columns[:, :0])
-        basis, sizes, turn = np.linalg.svd(columns, full_matrices=False)  # [place, k], [k], [k, linear]
-        said = sizes > LEAST_SHARE * sizes.max(initial=0.0)  # [k]
-        basis, sizes, turn = basis[:, said], sizes[said], turn[said]
-        change = turn.T @ (basis.T @ rest / sizes)  # [linear]
-        better = values.copy()
-        ends = [np.array([getattr(knobs[place], end) for place in linear]) for end in ("low", "high")]
-        better[linear] = np.clip(values[linear] + change, *ends)
-        rest = rest - columns @ (better[linear] - values[linear])
-        # A knob at the end of its domain does not follow the others.
-        held = bool((better[linear] != values[linear] + change).any())
-        return _Solution(family.with_knobs(self.head, better), rest, basis[:, :0] if held else basis)
+        slopes, curve = self._columns(family, values, linear)  # [place, linear], [place]
+        low, high = self._ends(family, [knobs[place] for place in linear], slopes)  # [linear] each
+        begun = np.clip(values[linear], low, high)  # [linear]
+        columns = self.weighted(family, slopes)  # [place, linear]
+        rest = self.weighted(family, self.wanted - curve)  # [place]
+        rest = rest - columns @ torch.from_numpy(begun - values[linear])  # [place]
+        if not (columns.isfinite().all() and rest.isfinite().all()):
+            return _Solution(family, torch.full_like(rest, 1e6), columns[:, :0])
+        basis, factor = torch.linalg.qr(columns)  # [place, k], [k, linear]
+        asked = (basis.T @ rest).numpy()  # [k]
+        change, reached = _least(factor.numpy(), asked, low - begun, high - begun)  # [linear], [k, r]
+        better = values.copy()  # [knob]
+        better[linear] = np.clip(begun + change, low, high)
+        rest = rest - columns @ torch.from_numpy(better[linear] - begun)  # [place]
+        return _Solution(family.with_knobs(self.head, better), rest, basis @ torch.from_numpy(reached))
 
-    def jacobian(self, solution: _Solution, free: Sequence[int]) -> np.ndarray:
+    def jacobian(self, solution: _Solution, free: Sequence[int]) -> Tensor:
         """Return how the residual changes with the knobs that are searched, [place, free], after Kaufman 1975."""
         slopes = self._slopes_of_free(solution.family, free)  # [place, free]
-        slopes = self.weighted(solution.family, slopes)
+        slopes = self.weighted(solution.family, slopes)  # [place, free]
         return solution.basis @ (solution.basis.T @ slopes) - slopes
 
-    def weighted(self, family: Encoding, values: np.ndarray) -> np.ndarray:
+    def weighted(self, family: Encoding, values: Tensor) -> Tensor:
         """Return values [place, …] by how much they count, without what a constant takes up."""
         if not family.own_constant:
-            values = values - self.share**2 @ values / (self.share**2).sum()
-        return (values.T * self.share).T
+            counts = self.share**2  # [place]
+            values = values - counts @ values / counts.sum()  # [place, …]
+        return (values.T * self.share).T if values.ndim > 1 else values * self.share
 
-    def _columns(
-        self, family: Encoding, values: np.ndarray, linear: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _ends(self, family: Encoding, knobs: Sequence[Knob], slopes: Tensor) -> tuple[np.ndarray, np.ndarray]:
+        """Return between what linear knobs may lie, [linear] each: their domain, and MOST_SPANS of the target.
+
+        Args:
+            family: whose they are.
+            knobs: they.
+            slopes: how the curve changes with each, float64 [place, linear].
+        """
+        if family.own_constant:  # which may be as large as the target's own
+            reach, size = slopes.abs().amax(0), self.size  # [linear]
+        else:
+            reach, size = slopes.amax(0) - slopes.amin(0), self.span  # [linear]
+        tallest = np.array([knob.tallest for knob in knobs])  # [linear]
+        said = reach.numpy() > 0  # [linear]
+        reach = np.maximum(reach.numpy(), tallest)  # [linear]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            most = np.where(said, MOST_SPANS * size / reach, math.inf)  # [linear]
+        low, high = (
+            np.array([getattr(knob, end) for knob in knobs]) for end in ("low", "high")
+        )  # [linear] each
+        return np.clip(-most, low, high), np.clip(most, low, high)
+
+    def _columns(self, family: Encoding, values: np.ndarray, linear: np.ndarray) -> tuple[Tensor, Tensor]:
         """Return how the curve changes with each linear knob, [place, linear], and the curve, [place]."""
         known = family.slopes_of_knobs(self.head, self.delta)  # [linear, place]
         if known is not None:
-            return known.T, known.T @ values[linear]
+            slopes = torch.from_numpy(known).T  # [place, linear]
+            return slopes, slopes @ torch.from_numpy(values[linear])
         base = _values(family, self.delta, self.head)  # [place]
         return self._moved(family, linear, np.ones(len(linear)), base), base
 
-    def _slopes_of_free(self, family: Encoding, free: Sequence[int]) -> np.ndarray:
+    def _slopes_of_free(self, family: Encoding, free: Sequence[int]) -> Tensor:
         """Return how the curve changes with each knob that is searched, [place, free]."""
         known = family.slopes_of_bent_knobs(self.head, self.delta)  # [free, place]
         if known is not None:
-            return known.T
+            return torch.from_numpy(known).T
         steps = 1e-7 * np.maximum(np.abs(family.knob_values(self.head)[list(free)]), 1e-5)  # [free]
         base = _values(family, self.delta, self.head)  # [place]
-        return self._moved(family, free, steps, base) / steps
+        return self._moved(family, free, steps, base) / torch.from_numpy(steps)
 
     def _moved(
-        self, family: Encoding, places: Sequence[int] | np.ndarray, steps: np.ndarray, base: np.ndarray
-    ) -> np.ndarray:
+        self, family: Encoding, places: Sequence[int] | np.ndarray, steps: np.ndarray, base: Tensor
+    ) -> Tensor:
         """Return by how much the curve leaves `base` [place] when each of some knobs is moved, [place, knob]."""
-        columns = np.empty((len(base), len(places)))  # [place, knob]
+        columns = base.new_empty(len(base), len(places))  # [place, knob]
         for column, (place, step) in enumerate(zip(places, steps, strict=True)):
             moved = family.knob_values(self.head)  # [knob]
             moved[place] += step
@@ -359,8 +400,42 @@ class _Solution:
     """
 
     family: Encoding
-    rest: np.ndarray
-    basis: np.ndarray
+    rest: Tensor
+    basis: Tensor
+
+
+def _least(
+    factor: np.ndarray, asked: np.ndarray, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the change of linear knobs nearest to `asked`, [linear], and what they reach then, orthonormal [k, r].
+
+    A knob at an end of its domain reaches nothing: it does not follow the others.
+
+    Args:
+        factor: what each knob does, [k, linear].
+        asked: what all of them shall do, [k].
+        low, high: between what the changes may lie, [linear] each; 0 is between.
+    """
+    change, reached = _smallest(factor, asked)
+    if ((low <= change) & (change <= high)).all():
+        return change, reached
+    from scipy.optimize import lsq_linear
+
+    movable = low < high  # [linear]
+    change = np.zeros(len(low))  # [linear]
+    if movable.any():
+        found = lsq_linear(factor[:, movable], asked, (low[movable], high[movable]), "bvls", tol=1e-12)
+        change[movable] = found.x
+        movable[movable] = found.active_mask == 0
+    return change, _smallest(factor[:, movable], asked)[1]
+
+
+def _smallest(factor: np.ndarray, asked: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the smallest change, [linear], that does what is `asked` [k] best, and what can be reached, [k, r]."""
+    basis, sizes, turn = np.linalg.svd(factor, full_matrices=False)  # [k, r], [r], [r, linear]
+    said = sizes > LEAST_SHARE * sizes.max(initial=0.0)  # [r]
+    basis, sizes, turn = basis[:, said], sizes[said], turn[said]
+    return turn.T @ (basis.T @ asked / sizes), basis
 
 
 def _edges(count: int, most: int) -> np.ndarray:
@@ -403,7 +478,7 @@ def _searched(
     def valleys(samples: Sequence[_Sample]) -> list[np.ndarray]:
         problem = _Problem(family, samples, knobs, free, cancel)
         tried = _starts(family, knobs, free, samples, seed)
-        low = _valleys([(float(np.square(problem.rest(start)).sum()), start) for start in tried])
+        low = _valleys([(problem.cost(start), start) for start in tried])
         return [searched(samples, start, ftol=1e-9, max_nfev=25)[1] for start in low]
 
     coarse = [_Sample.of(head, target, COARSE) for head, target in wanted.items()]
@@ -419,7 +494,7 @@ def _searched(
     near = sorted(
         (searched(coarse, start, ftol=1e-6, max_nfev=25) for start in starts), key=lambda each: each[0]
     )
-    exact = 1e-20 * (1.0 + sum(float(np.square(sample.wanted).sum()) for sample in fine))
+    exact = 1e-20 * (1.0 + sum(float(sample.wanted.square().sum()) for sample in fine))
     best, least = near[0][1], math.inf
     for _, start in near[:POLISHED]:
         cost, place = searched(fine, start, xtol=1e-12, ftol=1e-9, gtol=1e-13, max_nfev=30)
@@ -441,24 +516,40 @@ class _Problem:
     cancel: CancelLike
     _point: np.ndarray | None = None
     _solutions: Sequence[_Solution] = ()
+    _factor: np.ndarray | None = None
+
+    def cost(self, point: np.ndarray) -> float:
+        """Return the sum of the squares of the weighted residuals."""
+        return sum(float(solution.rest.square().sum()) for solution in self._solved(point))
 
     def rest(self, point: np.ndarray) -> np.ndarray:
-        """Return the weighted residuals of all samples, [place of each sample in turn]."""
-        return np.concatenate([solution.rest for solution in self._solved(point)])
+        """Return the weighted residuals of all samples, turned to where the knobs and they lie: [free + 1]."""
+        return self._turned(point)[:, -1]
 
     def jacobian(self, point: np.ndarray) -> np.ndarray:
-        """Return how `rest` changes, [place, free]."""
-        solved = zip(self.samples, self._solved(point), strict=True)
-        slopes = np.concatenate([sample.jacobian(solution, self.free) for sample, solution in solved])
-        return slopes * [math.exp(x) if knob.log else 1.0 for knob, x in zip(self.knobs, point, strict=True)]
+        """Return how they change, turned likewise: [free + 1, free].
+
+        A search asks only for lengths and angles of these, never for single places.
+        """
+        return self._turned(point)[:, :-1]
+
+    def _turned(self, point: np.ndarray) -> np.ndarray:
+        """Return Jacobian and residual side by side, [free + 1, free + 1], turned so that the rest is zeros."""
+        solved = self._solved(point)
+        if self._factor is None:
+            pairs = list(zip(self.samples, solved, strict=True))
+            slopes = torch.cat([sample.jacobian(each, self.free) for sample, each in pairs])  # [place, free]
+            on_scale = [math.exp(x) if knob.log else 1.0 for knob, x in zip(self.knobs, point, strict=True)]
+            slopes = slopes * torch.tensor(on_scale, dtype=torch.float64)  # [place, free]
+            rest = torch.cat([each.rest for each in solved])[:, None]  # [place, 1]
+            self._factor = torch.linalg.qr(torch.cat((slopes, rest), 1), mode="r").R.numpy()
+        return self._factor
 
     def _solved(self, point: np.ndarray) -> Sequence[_Solution]:
         if self._point is None or not np.array_equal(point, self._point):
             self.cancel.check()
-            self._point, self._solutions = (
-                point.copy(),
-                [self._solution(each, point) for each in self.samples],
-            )
+            self._point, self._factor = point.copy(), None
+            self._solutions = [self._solution(each, point) for each in self.samples]
         return self._solutions
 
     def _solution(self, sample: _Sample, point: np.ndarray) -> _Solution:
@@ -493,7 +584,7 @@ def _starts(
     suggested = [
         _on_scale(knobs, values[list(free)])
         for sample in samples
-        for values in family.suggestions(sample.head, sample.delta.numpy(), sample.wanted)
+        for values in family.suggestions(sample.head, sample.delta.numpy(), sample.wanted.numpy())
     ]
     ends = [_on_scale(knobs, [knob.starts[end] for knob in knobs]) for end in (0, 1)]  # [free] each
     drawn = np.random.default_rng(seed).uniform(*ends, size=(STARTS, len(free)))
@@ -520,17 +611,17 @@ def _off_scale(knobs: Sequence[Knob], point: np.ndarray) -> np.ndarray:
     return np.array([np.exp(each) if knob.log else each for knob, each in zip(knobs, point, strict=True)])
 
 
-def _values(family: Encoding, delta: Tensor, head: int) -> np.ndarray:
+def _values(family: Encoding, delta: Tensor, head: int) -> Tensor:
     """Return a head's curve at δ int64 [place], float64 [place]."""
     values = family.fit_at(delta, head)  # [place]
     assert values is not None
-    return values.double().cpu().numpy()
+    return values.double().cpu()
 
 
 def _measured(family: Encoding, head: int, wanted: np.ndarray) -> Fit:
     """Return a fit with its residual over the finite places of `wanted` [2n−1]."""
     n = (len(wanted) + 1) // 2
-    curve = _values(family, torch.arange(1 - n, n), head)  # [2n−1]
+    curve = _values(family, torch.arange(1 - n, n), head).numpy()  # [2n−1]
     rest = wanted - curve  # [2n−1]
     constant = 0.0 if family.own_constant else float(np.nanmean(rest))
     rest = rest - constant

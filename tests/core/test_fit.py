@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from relpos_viewer.core.crew import alone
 from relpos_viewer.core.encodings import FAMILIES, encoding
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.fit import explain, fit, fit_heads, survey
@@ -186,7 +187,9 @@ def test_a_number_that_all_heads_share_weighs_what_they_want() -> None:
 
     fits = fit_heads(encoding("sandwich", heads=3), targets)
     found = float(np.sqrt(np.mean([each.rms**2 for each in fits.values()])))
-    assert found <= min(rms(base) for base in np.geomspace(400, 2500, 400)) * (1 + 1e-9)
+    with alone():
+        least = min(rms(base) for base in np.geomspace(400, 2500, 400))
+    assert found <= least * (1 + 1e-9)
 
 
 def test_kernels_fit_a_foreign_curve_at_least_as_well_as_searches_from_random_starts() -> None:
@@ -330,3 +333,95 @@ def test_kernels_stay_where_the_curve_is_seen(seed: int) -> None:
     found = fit(encoding("tisa", heads=1), ragged, np.arange(1 - n, n) <= 0)
     assert float(found.encoding.centre.min()) >= 0.99 - n
     assert float(found.encoding.centre.max()) <= 0.01
+
+
+RAGGED = [(seed, causal) for seed in (1, 3, 6, 7) for causal in (False, True)]
+
+
+@pytest.mark.parametrize(("seed", "causal"), RAGGED)
+def test_kernels_of_a_ragged_curve_never_cancel_and_fit_as_well_as_others_of_their_height(
+    seed: int, causal: bool
+) -> None:
+    from scipy.optimize import least_squares
+
+    n = 26
+    y = np.random.default_rng(seed).normal(size=2 * n - 1)
+    delta = np.arange(1 - n, n)
+    visible = delta <= 0 if causal else np.ones(2 * n - 1, bool)
+    found = fit(encoding("tisa", heads=1), y, visible)
+    span = np.ptp(y[visible])
+    assert float(found.encoding.amplitude.abs().max()) <= 10 * span * (1 + 1e-9)
+
+    x, wanted = delta[visible], y[visible]
+
+    def rest(numbers: np.ndarray) -> np.ndarray:
+        height, sharp, centre = numbers[:-1].reshape(3, 5, 1)
+        return (height * np.exp(-np.exp(sharp) * (x - centre) ** 2)).sum(0) + numbers[-1] - wanted
+
+    rng = np.random.default_rng(0)
+    least = [np.repeat(each, 5) for each in (-10 * span, np.log(1e-12), float(x[0]))]
+    most = [np.repeat(each, 5) for each in (10 * span, np.log(10), float(x[-1]))]
+    bounds = (np.append(least, -np.inf), np.append(most, np.inf))
+    costs = []
+    for _ in range(6):
+        start = np.concatenate(
+            (rng.normal(size=5), rng.uniform(-7, 1, 5), rng.uniform(x[0], x[-1], 5), rng.normal(size=1))
+        )
+        costs.append(2 * least_squares(rest, start, bounds=bounds, max_nfev=200).cost)
+    assert found.rms <= 1.05 * np.sqrt(min(costs) / len(x))
+
+
+def test_sinusoids_of_a_ragged_curve_never_cancel_and_fit_as_well_as_that_allows() -> None:
+    from scipy.optimize import lsq_linear
+
+    n = 26
+    rng = np.random.default_rng(2)
+    family = encoding("transformer-xl", v=rng.normal(size=(1, 16)), w_r=rng.normal(size=(1, 16, 16)))
+    y = rng.normal(size=2 * n - 1)
+    seen = torch.arange(1 - n, 1)
+    found = fit(family, y, np.arange(1 - n, n) <= 0)
+
+    waves = family.slopes_of_knobs(0, seen).T  # [offset, d]
+    most = 10 * np.ptp(y[:n]) / np.ptp(waves, axis=0)
+    mine = found.encoding.knob_values(0)
+    assert (np.abs(mine) <= most * (1 + 1e-9)).all()
+    shapes, rest = waves - waves.mean(0), y[:n] - y[:n].mean()
+    best = lsq_linear(shapes, rest, (-most, most), tol=1e-14, max_iter=2000)
+    assert found.rms <= np.sqrt(2 * best.cost / n) * 1.005
+    unbound = np.linalg.lstsq(shapes, rest, rcond=1e-6)[0]
+    assert np.abs(unbound / most).max() > 3
+
+
+def test_kernels_that_cancelled_before_come_down() -> None:
+    n = 26
+    heights = np.array([[1e6], [-1e6], [3.0]])
+    huge = encoding(
+        "tisa", amplitude=heights, sharpness=[[0.1], [0.1], [0.5]], centre=[[-8.0], [-8.0001], [-3.0]]
+    )
+    y = np.random.default_rng(4).normal(size=2 * n - 1)
+    visible = np.arange(1 - n, n) <= 0
+    found = fit(huge, y, visible)
+    assert float(found.encoding.amplitude.abs().max()) <= 10 * np.ptp(y[visible]) * (1 + 1e-9)
+
+
+def test_a_fit_computes_in_one_thread_and_leaves_the_threads_as_they_were() -> None:
+    class Counting:
+        def __init__(self) -> None:
+            self.threads: set[int] = set()
+
+        def check(self) -> None:
+            self.threads.add(torch.get_num_threads())
+
+        def progress(self, fraction: float) -> None:
+            self.check()
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        one, all_of_them = Counting(), Counting()
+        fit("fire", np.linspace(0, 1, 15), cancel=one)
+        survey(1, {0: np.linspace(0, 1, 15)}, cancel=all_of_them)
+        assert one.threads == all_of_them.threads == {1}
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)

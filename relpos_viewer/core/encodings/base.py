@@ -139,6 +139,8 @@ class Knob:
         linear: whether the curve is a linear function of it while the others stay; it is then solved for exactly.
         shared: whether all heads have it in common.
         is_offset: whether it is a δ, which a fit seeks only where the target is given.
+        tallest: of a linear one, the largest magnitude that it adds anywhere when it is 1; 0 where only the offsets
+            at hand tell.
     """
 
     name: str
@@ -149,6 +151,7 @@ class Knob:
     linear: bool = False
     shared: bool = False
     is_offset: bool = False
+    tallest: float = 0.0
 
 
 @dataclass(frozen=True)

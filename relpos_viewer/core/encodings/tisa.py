@@ -116,7 +116,10 @@ class Tisa(Encoding):
         """Return heights, sharpnesses and centres of the head's kernels, in this order."""
         kernels = range(self.kernels()["amplitude"].shape[0])
         return (
-            *(Knob(f"amplitude {s}", -math.inf, math.inf, (-3.0, 3.0), linear=True) for s in kernels),
+            *(
+                Knob(f"amplitude {s}", -math.inf, math.inf, (-3.0, 3.0), linear=True, tallest=1.0)
+                for s in kernels
+            ),
             *(Knob(f"sharpness {s}", 1e-12, 10.0, (1e-3, 1.0), log=True) for s in kernels),
             *(Knob(f"centre {s}", -1e6, 1e6, (-12.0, 12.0), is_offset=True) for s in kernels),
         )
@@ -147,26 +150,25 @@ class Tisa(Encoding):
 
     def suggestions(self, head: int, delta: np.ndarray, target: np.ndarray) -> list[np.ndarray]:
         """Return the kernels that a greedy search finds: the one that explains most, then the next beside it."""
-        n, rest = int(np.abs(delta).max()) + 1, target
+        n = int(np.abs(delta).max()) + 1
         centres = delta[np.linspace(0, len(delta) - 1, min(len(delta), 192)).round().astype(int)]  # [centre]
         sharpnesses = np.geomspace(
             0.5 / max(n, 2) ** 2, 2.0, 24
         )  # from wider than all that is seen to one offset
-        bells = np.exp(
-            -sharpnesses[:, None, None] * (delta - centres[:, None]) ** 2
-        )  # [sharp, centre, offset]
+        away = torch.from_numpy((delta - centres[:, None]).astype(float))  # [centre, offset]
+        bells = torch.exp(-torch.from_numpy(sharpnesses)[:, None, None] * away**2)  # [sharp, centre, offset]
         bells = bells.reshape(-1, len(delta))  # [bell, offset]
-        shapes = bells - bells.mean(1, keepdims=True)  # [bell, offset], as a constant is free
-        norms = np.maximum(np.linalg.norm(shapes, axis=1), 1e-9)  # [bell]
+        shapes = bells - bells.mean(1, keepdim=True)  # [bell, offset], as a constant is free
+        norms = torch.linalg.norm(shapes, dim=1).clamp(min=1e-9)  # [bell]
+        rest = torch.from_numpy(target)[:, None]  # [offset, 1]
+        one = torch.ones(len(delta), dtype=torch.float64)  # [offset]
         kernels = self.kernels()["amplitude"].shape[0]
         chosen: list[int] = []
         for _ in range(kernels):
-            columns = np.stack(
-                (*(bells[each] for each in chosen), np.ones(len(delta))), 1
-            )  # [offset, chosen + 1]
-            heights = np.linalg.lstsq(columns, rest, rcond=None)[0]
-            left = rest - columns @ heights  # [offset]
-            chosen.append(int(np.argmax(np.abs(shapes @ left) / norms)))
+            columns = torch.stack((*bells[chosen], one), 1)  # [offset, chosen + 1]
+            heights = torch.linalg.lstsq(columns, rest, driver="gelsd").solution  # [chosen + 1, 1]
+            left = (rest - columns @ heights)[:, 0]  # [offset]
+            chosen.append(int(((shapes @ left).abs() / norms).argmax()))
         sharp, centre = np.unravel_index(chosen, (len(sharpnesses), len(centres)))
         # Heights are solved for anyway.
         return [np.concatenate((np.zeros(kernels), sharpnesses[sharp], centres[centre].astype(float)))]

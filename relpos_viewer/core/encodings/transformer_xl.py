@@ -146,7 +146,7 @@ class TransformerXL(Encoding):
     def fit_at(self, delta: Tensor, head: int) -> Tensor | None:
         """Return v·W_r R_D / √d at δ, float64 [place]; None where no table says the width of a head."""
         slopes = self.slopes_of_knobs(head, delta)  # [d, place]
-        return None if slopes is None else torch.from_numpy(self.knob_values(head) @ slopes)
+        return None if slopes is None else torch.from_numpy(self.knob_values(head)) @ torch.from_numpy(slopes)
 
     def slopes_of_knobs(self, head: int, delta: Tensor) -> np.ndarray | None:
         """Return W_r R_D / √d, float64 [d, place]; None where no table says the width of a head."""
