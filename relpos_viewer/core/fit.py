@@ -39,6 +39,10 @@ LEAST_SHARE = 1e-5
 # What a linear knob adds spans no more than so many times what the target spans: kernels that all but cancel fit where
 # one looks, and are huge where nobody does.
 MOST_SPANS = 10.0
+# What is smaller than this share of the target is what arithmetic leaves of 0.
+ROUNDING = 1e-12
+# A number so near to an end of where it is sought, as a share of the number or on a logarithmic scale, lies there.
+AT_END = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +58,8 @@ class Fit:
         worst: largest magnitude of the residual, score units.
         worst_offset: δ where that is.
         numbers: (name, value) of every knob.
+        ends: (name, lowest, highest) of those that lie at an end of where they are sought while something is left:
+            a better one may lie beyond.
     """
 
     encoding: Encoding
@@ -63,6 +69,7 @@ class Fit:
     worst: float
     worst_offset: int
     numbers: tuple[tuple[str, float], ...]
+    ends: tuple[tuple[str, float, float], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +91,11 @@ class Explanation:
         """Root mean square of the residuals of all heads, score units; infinite without a fit."""
         squares = [each.rms**2 for each in self.fits.values()]
         return math.sqrt(sum(squares) / len(squares)) if squares else math.inf
+
+    @property
+    def count(self) -> int:
+        """How many numbers the family has for one head."""
+        return max((len(each.numbers) for each in self.fits.values()), default=0)
 
     @property
     def worst_head(self) -> int:
@@ -186,7 +198,8 @@ def survey(
             explanations.append(Explanation(family, reason=str(error)))
         else:
             explanations.append(Explanation(next(iter(fits.values())).encoding, fits))
-    return sorted(explanations, key=lambda each: each.rms)
+    # Of families that explain it alike, the one with the fewest numbers says most.
+    return sorted(explanations, key=lambda each: (each.rms, each.count))
 
 
 def explain(
@@ -256,7 +269,7 @@ def _nearest(family: Encoding, wanted: Mapping[int, np.ndarray], cancel: CancelL
     for head, target in wanted.items():
         mine = family.knob_values(head)  # [knob]
         mine[free] = values[free]
-        family = _Sample.of(head, target, len(target)).solved(family, mine).family
+        family = _Sample.of(head, target, len(target)).settled(family, mine)
     return family
 
 
@@ -323,6 +336,17 @@ class _Sample:
         better[linear] = np.clip(begun + change, low, high)
         rest = rest - columns @ torch.from_numpy(better[linear] - begun)  # [place]
         return _Solution(family.with_knobs(self.head, better), rest, basis @ torch.from_numpy(reached))
+
+    def settled(self, family: Encoding, values: np.ndarray) -> Encoding:
+        """Return the family solved for as by `solved`, with 0 for linear knobs that are but rounding."""
+        family = self.solved(family, values).family
+        found, knobs = family.knob_values(self.head), family.knobs(self.head)  # [knob], [knob]
+        linear = np.array([place for place, knob in enumerate(knobs) if knob.linear], int)
+        slopes, _ = self._columns(family, found, linear)  # [place, linear]
+        sizes = np.abs(found[linear]) * slopes.abs().amax(0).numpy()  # [linear], of what each adds
+        zero_is_allowed = np.array([knobs[place].low <= 0 <= knobs[place].high for place in linear], bool)
+        found[linear[zero_is_allowed & (sizes > 0) & (sizes <= ROUNDING * self.size)]] = 0.0
+        return family.with_knobs(self.head, found)
 
     def jacobian(self, solution: _Solution, free: Sequence[int]) -> Tensor:
         """Return how the residual changes with the knobs that are searched, [place, free], after Kaufman 1975."""
@@ -623,10 +647,13 @@ def _measured(family: Encoding, head: int, wanted: np.ndarray) -> Fit:
     n = (len(wanted) + 1) // 2
     curve = _values(family, torch.arange(1 - n, n), head).numpy()  # [2n−1]
     rest = wanted - curve  # [2n−1]
+    least = ROUNDING * float(np.nanmax(np.abs(wanted)))
     constant = 0.0 if family.own_constant else float(np.nanmean(rest))
-    rest = rest - constant
+    constant = constant if abs(constant) > least else 0.0
+    rest = rest - constant  # [2n−1]
+    rest[np.abs(rest) <= least] = 0.0
     worst = int(np.nanargmax(np.abs(rest)))
-    values = family.knob_values(head)
+    values, knobs = family.knob_values(head), family.knobs(head)
     return Fit(
         encoding=family,
         curve=curve + constant,
@@ -634,7 +661,17 @@ def _measured(family: Encoding, head: int, wanted: np.ndarray) -> Fit:
         rms=float(np.sqrt(np.nanmean(rest**2))),
         worst=float(abs(rest[worst])),
         worst_offset=worst - (n - 1),
-        numbers=tuple(
-            (knob.name, float(value)) for knob, value in zip(family.knobs(head), values, strict=True)
-        ),
+        numbers=tuple((knob.name, float(value)) for knob, value in zip(knobs, values, strict=True)),
+        ends=_at_ends(knobs, values) if rest[worst] else (),
     )
+
+
+def _at_ends(knobs: Sequence[Knob], values: np.ndarray) -> tuple[tuple[str, float, float], ...]:
+    """Return (name, lowest, highest) of those of the knobs, with their `values` [knob], that lie at an end."""
+    scaled = _on_scale(knobs, values)  # [knob]
+    bounds = _bounds(knobs)  # [knob] each
+    nearest = np.minimum(*(np.abs(scaled - end) for end in bounds))  # [knob], infinite where there is no end
+    near = nearest <= AT_END * np.maximum(1.0, np.abs(scaled))  # [knob]
+    ends = (_off_scale(knobs, end) for end in bounds)
+    found = zip(knobs, near, *ends, strict=True)
+    return tuple((knob.name, float(low), float(high)) for knob, at_end, low, high in found if at_end)

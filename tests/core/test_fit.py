@@ -425,3 +425,48 @@ def test_a_fit_computes_in_one_thread_and_leaves_the_threads_as_they_were() -> N
         assert torch.get_num_threads() == 2
     finally:
         torch.set_num_threads(before)
+
+
+ENDS = {
+    "a slope that would have to rise": ("alibi", lambda d: 0.3 * d, ["slope"]),
+    "a strength below the least": ("kerple-log", lambda d: -0.004 * np.log1p(3 * d), ["p"]),
+    "a line for a logarithm": ("kerple-log", lambda d: -0.4 * d, ["a"]),
+    "a square for a power": ("kerple-power", lambda d: -0.1 * d**3.0, ["p"]),
+    "a power inside": ("kerple-power", lambda d: -0.1 * d**1.5 + 0.01 * (d > 4), []),
+    "a curve that a slope of 0 explains": ("alibi", lambda d: 2.0 + 0 * d, []),
+}
+
+
+@pytest.mark.parametrize("case", ENDS)
+def test_numbers_at_an_end_of_their_domain_are_told_while_something_is_left(case: str) -> None:
+    name, formula, wanted = ENDS[case]
+    n = 40
+    delta = np.arange(1 - n, n)
+    target = formula(np.abs(delta).astype(float))
+    found = fit(name, target, delta <= 0)
+    assert [end[0] for end in found.ends] == wanted
+    values = dict(found.numbers)
+    for knob, low, high in found.ends:
+        assert values[knob] == pytest.approx(low, rel=1e-5) or values[knob] == pytest.approx(high, rel=1e-5)
+
+
+def test_what_arithmetic_leaves_of_nothing_is_nothing() -> None:
+    n = 33
+    delta = np.arange(1 - n, n)
+    bell = 1.1 * np.exp(-0.3 * (delta + 5.0) ** 2) + 1 / 3
+    found = fit("tisa", bell, delta <= 0)
+    heights = sorted(abs(value) for name, value in found.numbers if name.startswith("amplitude"))
+    assert heights == [0, 0, 0, 0, pytest.approx(1.1)]
+    assert found.rms == found.worst == 0
+    line = fit("alibi", 0.1 * delta, delta <= 0)
+    assert (line.constant, line.rms, line.worst) == (0, 0, 0)
+
+
+def test_of_families_that_explain_a_curve_alike_the_one_with_the_fewest_numbers_is_first() -> None:
+    n = 20
+    delta = np.arange(1 - n, n)
+    fits = explain(0.25 * delta, delta <= 0)
+    assert [each.encoding.name for each in fits[:2]] == ["alibi", "kerple-power"]
+    assert fits[0].rms == fits[1].rms == 0
+    flat = [each.encoding.name for each in explain(np.full(2 * n - 1, 3.0), delta <= 0)]
+    assert flat[:2] == ["none", "alibi"]
