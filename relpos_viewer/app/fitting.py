@@ -14,8 +14,8 @@ from relpos_viewer.core.fit import Explanation, survey
 from relpos_viewer.core.numbers import short
 from relpos_viewer.document.document import Document, EditCurve, EncodingSpec, replace
 
-# A constant smaller than this share of the curve's own size is not worth a sentence.
-LEAST_CONSTANT = 1e-9
+# Curves on show are float32, sums of a few of them; what is smaller than this share of one is rounding.
+ROUNDING = 5e-7
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,8 @@ def answer_fit(request: FitRequest, cancel: Cancel) -> FitAnswer:
     Raises:
         ViewerError: when there is nothing to fit. Cancelled: when nobody waits any more.
     """
-    found = survey(request.heads, request.targets, request.visible, cancel, [request.present])
+    present = [request.present]
+    found = survey(request.heads, request.targets, request.visible, cancel, present, ROUNDING)
     return FitAnswer(request, tuple(found))
 
 
@@ -123,6 +124,19 @@ def numbers_text(explanation: Explanation, head: int, most: int | None = None) -
     return ", ".join(texts) + (f", … {len(numbers)} numbers" if most and len(numbers) > most else "")
 
 
+def ends_text(explanation: Explanation) -> str:
+    """Say which numbers of a fit lie at an end of their domain; "" when none does."""
+    sentences = []
+    for head, fit in explanation.fits.items():
+        if not fit.ends:
+            continue
+        names = ", ".join(f"{name} ({short(low)} … {short(high)})" for name, low, high in fit.ends)
+        where = f"Head {head}: at" if len(explanation.fits) > 1 else "At"
+        domain = "its domain" if len(fit.ends) == 1 else "their domains"
+        sentences.append(f"{where} the end of {domain}: {names}. A better value may lie beyond.")
+    return "\n".join(sentences)
+
+
 def details(explanation: Explanation) -> str:
     """Write all about a fit, for people: what is left, the constant, every number; or why there is none."""
     family = explanation.encoding
@@ -131,13 +145,13 @@ def details(explanation: Explanation) -> str:
     lines = []
     for head, fit in explanation.fits.items():
         where = f"Head {head}: residual" if len(explanation.fits) > 1 else "Residual"
-        lines.append(
-            f"{where} {short(fit.rms)} RMS, at worst {short(fit.worst)} at δ = {short(fit.worst_offset)}."
-        )
+        worst = f", at worst {short(fit.worst)} at δ = {short(fit.worst_offset)}" if fit.worst else ""
+        lines.append(f"{where} {short(fit.rms)} RMS{worst}.")
         lines.append(numbers_text(explanation, head) or f"{family.title} has no numbers.")
-        if abs(fit.constant) > LEAST_CONSTANT * (1 + float(np.abs(fit.curve).max())):
+        if fit.constant:
             lines.append(f"{short(fit.constant, signed=True)} on every offset, which softmax does not see.")
-    return "\n".join(lines)
+    ends = ends_text(explanation)
+    return "\n".join([*lines, ends] if ends else lines)
 
 
 def table_text(explanations: tuple[Explanation, ...]) -> str:

@@ -135,6 +135,7 @@ def fit_heads(
     visible: np.ndarray | None = None,
     cancel: CancelLike | None = None,
     seed: int = SEED,
+    rounding: float = ROUNDING,
 ) -> dict[int, Fit]:
     """Return the fits of several heads of one family at once, by head; they all hold the same encoding.
 
@@ -146,6 +147,7 @@ def fit_heads(
         visible: as for `fit`.
         cancel: as for `fit`.
         seed: as for `fit`.
+        rounding: what is smaller than this share of a target is told as 0, as the target itself is no more exact.
 
     Raises:
         ViewerError: as `fit` does.
@@ -156,8 +158,8 @@ def fit_heads(
     groups = [tuple(wanted)] if shared else [(head,) for head in wanted]
     for group in groups:
         cancel.check()
-        family = _nearest(family, {head: wanted[head] for head in group}, cancel, seed)
-    return {head: _measured(family, head, target) for head, target in wanted.items()}
+        family = _nearest(family, {head: wanted[head] for head in group}, cancel, seed, rounding)
+    return {head: _measured(family, head, target, rounding) for head, target in wanted.items()}
 
 
 @alone()
@@ -167,6 +169,7 @@ def survey(
     visible: np.ndarray | None = None,
     cancel: CancelLike | None = None,
     present: Sequence[Encoding] = (),
+    rounding: float = ROUNDING,
 ) -> list[Explanation]:
     """Return what every family makes of some curves: the best first, and in the end those that cannot be fitted.
 
@@ -178,6 +181,7 @@ def survey(
         visible: as for `fit`.
         cancel: asked between searches, and told how far they are.
         present: replace families of the registry by ones with other settings, such as the document's own.
+        rounding: as for `fit_heads`.
 
     Raises:
         ViewerError: when no offset counts. Whatever `cancel` raises.
@@ -193,7 +197,7 @@ def survey(
         cancel.progress(place / len(names))
         family = given.get(name) or encoding(name, heads=heads)
         try:
-            fits = fit_heads(family, targets, visible, cancel)
+            fits = fit_heads(family, targets, visible, cancel, rounding=rounding)
         except ViewerError as error:
             explanations.append(Explanation(family, reason=str(error)))
         else:
@@ -245,7 +249,9 @@ def _counted(target: np.ndarray, visible: np.ndarray | None) -> np.ndarray:
     return np.where(counted, target, np.nan)
 
 
-def _nearest(family: Encoding, wanted: Mapping[int, np.ndarray], cancel: CancelLike, seed: int) -> Encoding:
+def _nearest(
+    family: Encoding, wanted: Mapping[int, np.ndarray], cancel: CancelLike, seed: int, rounding: float
+) -> Encoding:
     """Return the encoding nearest to `wanted` [2n−1] of some heads that are fitted together.
 
     Raises:
@@ -269,7 +275,7 @@ def _nearest(family: Encoding, wanted: Mapping[int, np.ndarray], cancel: CancelL
     for head, target in wanted.items():
         mine = family.knob_values(head)  # [knob]
         mine[free] = values[free]
-        family = _Sample.of(head, target, len(target)).settled(family, mine)
+        family = _Sample.of(head, target, len(target)).settled(family, mine, rounding)
     return family
 
 
@@ -337,7 +343,7 @@ class _Sample:
         rest = rest - columns @ torch.from_numpy(better[linear] - begun)  # [place]
         return _Solution(family.with_knobs(self.head, better), rest, basis @ torch.from_numpy(reached))
 
-    def settled(self, family: Encoding, values: np.ndarray) -> Encoding:
+    def settled(self, family: Encoding, values: np.ndarray, rounding: float) -> Encoding:
         """Return the family solved for as by `solved`, with 0 for linear knobs that are but rounding."""
         family = self.solved(family, values).family
         found, knobs = family.knob_values(self.head), family.knobs(self.head)  # [knob], [knob]
@@ -345,7 +351,7 @@ class _Sample:
         slopes, _ = self._columns(family, found, linear)  # [place, linear]
         sizes = np.abs(found[linear]) * slopes.abs().amax(0).numpy()  # [linear], of what each adds
         zero_is_allowed = np.array([knobs[place].low <= 0 <= knobs[place].high for place in linear], bool)
-        found[linear[zero_is_allowed & (sizes > 0) & (sizes <= ROUNDING * self.size)]] = 0.0
+        found[linear[zero_is_allowed & (sizes > 0) & (sizes <= rounding * self.size)]] = 0.0
         return family.with_knobs(self.head, found)
 
     def jacobian(self, solution: _Solution, free: Sequence[int]) -> Tensor:
@@ -642,12 +648,12 @@ def _values(family: Encoding, delta: Tensor, head: int) -> Tensor:
     return values.double().cpu()
 
 
-def _measured(family: Encoding, head: int, wanted: np.ndarray) -> Fit:
+def _measured(family: Encoding, head: int, wanted: np.ndarray, rounding: float) -> Fit:
     """Return a fit with its residual over the finite places of `wanted` [2n−1]."""
     n = (len(wanted) + 1) // 2
     curve = _values(family, torch.arange(1 - n, n), head).numpy()  # [2n−1]
     rest = wanted - curve  # [2n−1]
-    least = ROUNDING * float(np.nanmax(np.abs(wanted)))
+    least = rounding * float(np.nanmax(np.abs(wanted)))
     constant = 0.0 if family.own_constant else float(np.nanmean(rest))
     constant = constant if abs(constant) > least else 0.0
     rest = rest - constant  # [2n−1]

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from relpos_viewer.app.fitting import FitAnswer, details, numbers_text, table_text
+from relpos_viewer.app.fitting import FitAnswer, details, ends_text, numbers_text, table_text
 from relpos_viewer.core.fit import Explanation
 from relpos_viewer.core.numbers import short
 from relpos_viewer.views import names
@@ -27,6 +27,7 @@ from relpos_viewer.views.placed_dialog import PlacedDialog
 
 COLUMNS = ("Family", "RMS", "Worst residual", "Numbers")
 FEW_NUMBERS = 4
+FITTING = "Fitting…"
 STEPS = 1000  # of the bar
 
 
@@ -60,6 +61,8 @@ class FitDialog(PlacedDialog):
         self._answer: FitAnswer | None = None
         self._busy = False
         self._may_keep = ""
+        self._kept, self._kept_sentence = "", ""
+        self._keep_had_focus = False
 
         self._target = QLabel()
         self._target.setObjectName(names.FIT_TARGET)
@@ -163,10 +166,33 @@ class FitDialog(PlacedDialog):
         for each in answer.explanations:
             self._table.addTopLevelItem(_line(each))
         self._table.blockSignals(False)
+        self._mark_kept()
         wanted = 0 if before is None else self._place_of(before.encoding.name)
         self._table.setCurrentItem(self._table.topLevelItem(wanted))
         self._on_row()
-        self.show_problem("")
+        self.show_problem(self._kept_sentence)
+
+    def show_nothing(self, reason: str) -> None:
+        """Empty the table, and say in one sentence why there is nothing to tell."""
+        self._answer = None
+        self._table.clear()
+        self._on_row()
+        self.show_problem(reason)
+
+    def show_kept(self, name: str, sentence: str) -> None:
+        """Mark the row of the family `name` as the one that was kept, and say so; "" when none is any more."""
+        if (name, sentence) == (self._kept, self._kept_sentence):
+            return
+        said = self._state.text() in (self._kept_sentence, "")
+        self._kept, self._kept_sentence = name, sentence
+        self._mark_kept()
+        if said:
+            self.show_problem(sentence)
+
+    def _mark_kept(self) -> None:
+        for row, each in enumerate(self._answer.explanations if self._answer else ()):
+            kept = each.encoding.name == self._kept
+            self._table.topLevelItem(row).setText(0, each.encoding.title + (" — kept" if kept else ""))
 
     def show_problem(self, text: str) -> None:
         """Say in one sentence why there is no newer table, or nothing."""
@@ -184,9 +210,9 @@ class FitDialog(PlacedDialog):
         self._stop.setText("Stop" if busy else "Fit again")
         if busy:
             self.show_progress(0.0)
-            self.show_problem("Fitting…")
-        elif self._state.text() == "Fitting…":
-            self.show_problem("")
+            self.show_problem(FITTING)
+        elif self._state.text() == FITTING:
+            self.show_problem(self._kept_sentence)
         self._show_buttons()
 
     def forbid_keeping(self, reason: str) -> None:
@@ -230,9 +256,16 @@ class FitDialog(PlacedDialog):
 
     def _show_buttons(self) -> None:
         selected = self.selected
-        self._keep.setEnabled(
-            selected is not None and bool(selected.fits) and not self._may_keep and not self._busy
-        )
+        may = selected is not None and bool(selected.fits) and not self._may_keep and not self._busy
+        # A button that is greyed out would hand its focus to the next one, where the same key does something else.
+        if not may and self.focusWidget() is self._keep:
+            self._keep_had_focus = True
+            self._table.setFocus()
+        self._keep.setEnabled(may)
+        if may and self._keep_had_focus:
+            self._keep_had_focus = False
+            if self.focusWidget() is self._table:
+                self._keep.setFocus()
         self._keep.setToolTip(self._may_keep or "Make the chosen family the one of this document.")
         self._copy.setEnabled(self._answer is not None)
 
@@ -261,13 +294,19 @@ def _line(each: Explanation) -> QTreeWidgetItem:
     head = each.worst_head
     fit = each.fits[head]
     where = f" of head {head}" if len(each.fits) > 1 else ""
-    worst = f"{short(fit.worst)} at δ = {short(fit.worst_offset)}{where}"
+    worst = f"{short(fit.worst)} at δ = {short(fit.worst_offset)}{where}" if fit.worst else "0"
     first = next(iter(each.fits))
     numbers = numbers_text(each, first, FEW_NUMBERS)
     if len(each.fits) > 1 and numbers:
         numbers = f"head {first}: {numbers}"
+    ends = ends_text(each)
+    if ends:
+        count = sum(len(one.ends) for one in each.fits.values())
+        only = next(one.ends[0][0] for one in each.fits.values() if one.ends)
+        mark = f"{only} at the end of its domain" if count == 1 else f"{count} at the end of their domains"
+        numbers = f"{mark}: {numbers}"  # in front, as a narrow column cuts the numbers off
     item = QTreeWidgetItem([each.encoding.title, short(each.rms), worst, numbers])
-    item.setToolTip(3, numbers)
+    item.setToolTip(3, "\n".join(filter(None, (numbers, ends))))
     return item
 
 

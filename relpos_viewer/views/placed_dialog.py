@@ -22,6 +22,11 @@ class PlacedDialog(QDialog):
         super().__init__(parent)
         self._remembered_in: Settings | None = None
         self._was_placed = False
+        self._beside: QWidget | None = None
+
+    def leave_in_sight(self, widget: QWidget) -> None:
+        """Stand beside `widget`, which belongs to the window below, where no place is remembered."""
+        self._beside = widget
 
     def remember_in(self, settings: Settings) -> None:
         """Keep place and size in `settings` from now on; what they hold is taken at the first show."""
@@ -52,6 +57,7 @@ class PlacedDialog(QDialog):
     def _restore_place(self) -> None:
         kept = None if self._remembered_in is None else self._remembered_in.dialog_place(self.objectName())
         if kept is None:
+            self._stand_beside()
             return
         x, y, width, height = kept
         screen = self.screen().availableGeometry()
@@ -59,6 +65,17 @@ class PlacedDialog(QDialog):
         place = self._window_corner() + QPoint(x, y)
         if can_be_reached(QRect(place, self.size())):
             self.move(place)
+
+    def _stand_beside(self) -> None:
+        if self._beside is None or not self._beside.isVisible():
+            return
+        shown = QRect(self._beside.mapToGlobal(QPoint()), self._beside.size())
+        parent = self.parentWidget().window()
+        frame = parent.frameGeometry().size() - parent.size()  # the dialog's is about the same
+        screen = self.screen().availableGeometry()
+        place = place_beside(shown, self.size() + frame, self.minimumSizeHint() + frame, screen)
+        self.resize(place.size() - frame)
+        self.move(place.topLeft())
 
     def _keep_place(self) -> None:
         if (
@@ -74,6 +91,34 @@ class PlacedDialog(QDialog):
     def _window_corner(self) -> QPoint:
         parent = self.parentWidget()
         return QPoint() if parent is None else parent.window().pos()
+
+
+def place_beside(shown: QRect, size: QSize, least: QSize, screen: QRect) -> QRect:
+    """Return where a window stands without hiding `shown`: on the side with most room, as large as that allows.
+
+    Where no side has room for `least`, it stands in the corner of the screen that is farthest from `shown`.
+    """
+    sides = (
+        QRect(screen.topLeft(), QSize(screen.width(), shown.top() - screen.top())),
+        QRect(screen.left(), shown.bottom() + 1, screen.width(), screen.bottom() - shown.bottom()),
+        QRect(screen.topLeft(), QSize(shown.left() - screen.left(), screen.height())),
+        QRect(shown.right() + 1, screen.top(), screen.right() - shown.right(), screen.height()),
+    )
+    fits = [side for side in sides if side.width() >= least.width() and side.height() >= least.height()]
+    if not fits:
+        place = QRect(screen.topLeft(), size.boundedTo(screen.size()))
+        if shown.center().x() < screen.center().x():
+            place.moveRight(screen.right())
+        if shown.center().y() < screen.center().y():
+            place.moveBottom(screen.bottom())
+        return place
+    room = max(fits, key=lambda side: min(side.width(), size.width()) * min(side.height(), size.height()))
+    place = QRect(room.topLeft(), size.boundedTo(room.size()))
+    place.moveCenter(shown.center())
+    # As near as the room allows.
+    place.moveLeft(min(max(place.left(), room.left()), room.right() + 1 - place.width()))
+    place.moveTop(min(max(place.top(), room.top()), room.bottom() + 1 - place.height()))
+    return place
 
 
 def can_be_reached(place: QRect) -> bool:

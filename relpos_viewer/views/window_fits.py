@@ -14,6 +14,7 @@ from relpos_viewer.app.fitting import FitAnswer, FitRequest, answer_fit, kept, s
 from relpos_viewer.app.runner import LatestRunner
 from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.fit import Explanation
+from relpos_viewer.document.document import EncodingSpec
 from relpos_viewer.sources.curve_file import CURVE_SUFFIXES, curve_of_text, read_curve_file
 from relpos_viewer.views.fit_dialog import FitDialog
 from relpos_viewer.views.sentences import told
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 # A hand that moves the curve has both cores; the fit follows when it rests so long.
 RESTED_MS = 250
+ONE_OFFSET = "Only one offset counts here, so there is nothing that tells families apart."
+ONE_TOKEN = "One token has one offset, so there is nothing that tells families apart."
 GIVEN_BIAS = "The arrays bring a bias of their own, to which a kept family would be added."
 
 
@@ -36,6 +39,9 @@ class WindowFits(QObject):
         self._dialog: FitDialog | None = None
         self._asked: FitRequest | None = None
         self._table: tuple[np.ndarray, str] | None = None  # a target [2n−1] from elsewhere, and its name
+        self._kept: tuple[EncodingSpec, str, str] | None = (
+            None  # what was kept last, its family, and a sentence
+        )
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(RESTED_MS)
@@ -55,6 +61,7 @@ class WindowFits(QObject):
         """Show the dialog beside the curve, and fit."""
         if self._dialog is None:
             self._dialog = self._made()
+            self._dialog.leave_in_sight(self._window.curve)
         self._dialog.show()
         self._dialog.raise_()
         self._dialog.activateWindow()
@@ -91,6 +98,7 @@ class WindowFits(QObject):
     @Slot()
     def _on_changed(self, *_: object) -> None:
         """The curve may be another one: wait until it rests."""
+        self._show_kept()
         if self._dialog.isVisible():
             request = self._request()
             if request is not None and not request.same(self._asked):
@@ -112,6 +120,12 @@ class WindowFits(QObject):
         frame = self._window.frame
         self._dialog.forbid_keeping("" if frame.inputs.bias is None else GIVEN_BIAS)
         self._dialog.show_target(self._target_text(request), of_curve=self._table is None)
+        counts = [np.isfinite(each[request.visible]).sum() for each in request.targets.values()]
+        if counts and max(counts) < 2:
+            self._dialog.show_nothing(ONE_TOKEN if frame.n_key == 1 else ONE_OFFSET)
+            self._give_up()
+            self._dialog.show_busy(False)
+            return
         if not request.same(self._asked):
             self._asked = request
             self._runner.submit(request)
@@ -214,10 +228,20 @@ class WindowFits(QObject):
             self._ask()
             return
         whose = "every head" if len(chosen.fits) > 1 else f"head {next(iter(chosen.fits))}"
-        document = kept(
-            window.session.document, window.frame.curves, answer, chosen, rest=self._dialog.rest.isChecked()
-        )
-        window.history.push(document, f"Fit {chosen.encoding.title} to {whose}")
+        rest = self._dialog.rest.isChecked()
+        document = kept(window.session.document, window.frame.curves, answer, chosen, rest=rest)
+        title = chosen.encoding.title
+        edit = ", with the rest as your edit" if rest else ""
+        sentence = f"Kept {title} for {whose}{edit}. Undo takes it back."
+        self._kept = (document.encoding, chosen.encoding.name, sentence)
+        window.history.push(document, f"Fit {title} to {whose}")
+        self._show_kept()
+        window.say(sentence)
+
+    def _show_kept(self) -> None:
+        """Mark the family that was kept, as long as it is the document's."""
+        stands = self._kept is not None and self._window.session.document.encoding == self._kept[0]
+        self._dialog.show_kept(*(self._kept[1:] if stands else ("", "")))
 
     @Slot()
     def _on_hidden(self) -> None:

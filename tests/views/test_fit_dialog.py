@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QApplication,
@@ -307,3 +307,106 @@ def test_a_fit_can_be_stopped_and_begun_again_and_escape_closes(open_window, qtb
     window.actions_by_id["fit"].trigger()
     settle(window, qtbot)
     assert dialog.answer is not known
+
+
+def test_keep_says_what_was_kept_marks_its_row_and_gives_the_focus_back(open_window, qtbot):
+    window = open_window(steep())
+    dialog = fit(window, qtbot)
+    dialog.activateWindow()
+    dialog.select("alibi")
+    keep = child(dialog, QPushButton, names.FIT_KEEP)
+    keep.setFocus()
+    keep.click()
+    title = encoding("alibi").title
+    sentence = f"Kept {title} for head 1. Undo takes it back."
+    assert window.message.text() == sentence
+    assert not keep.isEnabled()  # the kept curve is fitted anew
+    assert dialog.focusWidget() is child(dialog, QTreeWidget, names.FIT_TABLE)
+    settle(window, qtbot)
+    assert dialog.focusWidget() is keep
+    assert child(dialog, QLabel, names.FIT_STATE).text() == sentence
+
+    def marked() -> list[str]:
+        return [line[0] for line in dialog.lines() if "kept" in line[0]]
+
+    assert marked() == [f"{title} — kept"]
+    window.history.undo()
+    settle(window, qtbot)
+    assert marked() == []
+    assert child(dialog, QLabel, names.FIT_STATE).text() == ""
+    window.history.redo()
+    settle(window, qtbot)
+    assert marked() == [f"{title} — kept"]
+    child(dialog, QCheckBox, names.FIT_REST).setChecked(True)
+    dialog.select("t5")
+    keep.click()
+    settle(window, qtbot)
+    assert marked() == [f"{encoding('t5').title} — kept"]
+    assert "with the rest as your edit" in child(dialog, QLabel, names.FIT_STATE).text()
+
+
+def test_a_focus_that_moved_on_meanwhile_stays_where_it_is(open_window, qtbot):
+    window = open_window(steep())
+    dialog = fit(window, qtbot)
+    dialog.activateWindow()
+    keep = child(dialog, QPushButton, names.FIT_KEEP)
+    keep.setFocus()
+    keep.click()
+    child(dialog, QCheckBox, names.FIT_REST).setFocus()
+    settle(window, qtbot)
+    assert dialog.focusWidget() is child(dialog, QCheckBox, names.FIT_REST)
+
+
+def test_a_number_at_the_end_of_its_domain_is_marked_in_table_tooltip_and_details(open_window, qtbot):
+    rising = np.zeros((3, 2 * N - 1), np.float32)
+    rising[1] = -0.4 * DELTA + 0.1 * (DELTA == -3)
+    nothing = EncodingSpec("none")
+    window = open_window(
+        replace(START, encoding=nothing, edit=EditCurve(rising), view=replace(START.view, head=1))
+    )
+    dialog = fit(window, qtbot)
+    dialog.select("alibi")
+    table = child(dialog, QTreeWidget, names.FIT_TABLE)
+    assert table.currentItem().text(3) == "slope at the end of its domain: slope = 0"
+    sentence = "At the end of its domain: slope (0 … ∞). A better value may lie beyond."
+    assert sentence in table.currentItem().toolTip(3)
+    assert sentence in child(dialog, QPlainTextEdit, names.FIT_DETAILS).toPlainText()
+    dialog.select("none")
+    assert "domain" not in table.currentItem().text(3)
+
+
+def test_the_rounding_of_a_shown_curve_is_told_as_nothing(open_window, qtbot):
+    window = open_window(replace(START, encoding=EncodingSpec("kerple-log"), edit=EditCurve.none()))
+    dialog = fit(window, qtbot)
+    first = dialog.lines()[0]
+    assert first[:3] == (encoding("kerple-log").title, "0", "0")
+    assert dialog.selected.fits[0].constant == 0
+
+
+def test_one_token_has_nothing_that_tells_families_apart(open_window, qtbot):
+    window = open_window(replace(START, edit=EditCurve.none()))
+    dialog = fit(window, qtbot)
+    assert dialog.lines()
+    window.history.push(
+        replace(window.session.document, source=TextSource("cat", heads=3, dim=8)), "One word"
+    )
+    settle(window, qtbot)
+    assert window.frame.n_key == 1
+    assert dialog.lines() == []
+    assert dialog.selected is None
+    text = child(dialog, QLabel, names.FIT_STATE).text()
+    assert text == "One token has one offset, so there is nothing that tells families apart."
+    assert not child(dialog, QPushButton, names.FIT_KEEP).isEnabled()
+    assert window.curve.plot.item._overlay is None
+    window.history.undo()
+    settle(window, qtbot)
+    assert dialog.lines()
+    assert child(dialog, QLabel, names.FIT_STATE).text() == ""
+
+
+def test_the_dialog_first_stands_where_the_curve_stays_in_sight(open_window, qtbot):
+    window = open_window(steep())
+    dialog = fit(window, qtbot)
+    curve = QRect(window.curve.mapToGlobal(QPoint()), window.curve.size())
+    assert not dialog.frameGeometry().intersects(curve)
+    assert dialog.screen().availableGeometry().contains(dialog.frameGeometry())

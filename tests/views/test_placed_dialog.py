@@ -13,7 +13,7 @@ from relpos_viewer.app.settings import Settings
 from relpos_viewer.document.document import Document
 from relpos_viewer.views import names
 from relpos_viewer.views.main_window import MainWindow
-from relpos_viewer.views.placed_dialog import can_be_reached
+from relpos_viewer.views.placed_dialog import can_be_reached, place_beside
 
 from .test_main_window import settle
 
@@ -99,3 +99,29 @@ def test_questions_of_the_system_are_left_alone(run):
     box.show()
     box.close()
     assert Settings.of_user().dialog_place("box") is None
+
+
+SCREEN, WANTED, LEAST = QRect(0, 0, 1440, 900), QSize(720, 600), QSize(500, 400)
+BESIDE = {
+    "below a curve at the top": (QRect(0, 0, 1440, 250), QRect(360, 250, 720, 600)),
+    "above a curve at the bottom, as high as there is room": (
+        QRect(100, 450, 900, 300),
+        QRect(190, 0, 720, 450),
+    ),
+    "to the right of a high one": (QRect(0, 100, 500, 780), QRect(500, 190, 720, 600)),
+    "to the left of a high one": (QRect(800, 0, 640, 900), QRect(80, 150, 720, 600)),
+    "in the farther corner where no side has room": (QRect(300, 250, 1100, 500), QRect(0, 300, 720, 600)),
+}
+
+
+@pytest.mark.parametrize("case", BESIDE)
+def test_a_dialog_stands_where_what_it_is_about_stays_in_sight(case):
+    shown, expected = BESIDE[case]
+    place = place_beside(shown, WANTED, LEAST, SCREEN)
+    assert SCREEN.contains(place)
+    if "no side" in case:
+        assert place.size() == WANTED
+        assert place.left() == 0  # the curve's middle is to the right of the screen's
+    else:
+        assert place == expected
+        assert not place.intersects(shown)
