@@ -9,6 +9,7 @@ a dominant diagonal that is lowered nor one that is raised beyond everything els
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -32,6 +33,9 @@ AHEAD, PIECE = 64, 32
 BLOCK_START = 40_000
 # Holding may cost so many passes over all cells: a drag moves the same offsets tens of times, and then pays nothing.
 WORTH = 4
+# What is too much to be held is summed again for this part of a pass at most, as it goes at a fourth of its pace; at
+# once up to so many cells, a fourth of a second.
+PARTLY, SOON = 1 / 4, 1 << 27
 UFUNCS = {"mean": np.add, "max": np.maximum}
 
 
@@ -117,6 +121,24 @@ class _Held:
         out[a:b] = ufunc.reduceat(cells[rows[0] : rows[1]].reshape(-1), starts)
 
 
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What leads from one edit to another.
+
+    Attributes:
+        runs: half-open runs of offsets to be taken out of the sums, or summed again; none where all are held.
+        kept, released: bands that stay, and that go back into the sums.
+        holds: whether the runs are held from then on.
+        price: cells to be computed.
+    """
+
+    runs: list[Span]
+    kept: list[_Held]
+    released: list[_Held]
+    holds: bool
+    price: float
+
+
 class LiveWeights:
     """The weights of one head over its whole matrix, at one size of picture.
 
@@ -130,31 +152,37 @@ class LiveWeights:
         content: smallest and largest finite visible content, once they are known.
     """
 
-    def __init__(self, scan: Scan, rows: np.ndarray, offset_counts: np.ndarray, curve: Tensor) -> None:
+    def __init__(self, scan: Scan, rows: np.ndarray, curve: Tensor) -> None:
         self.scan, self.rows, self.cols = scan, rows, scan.edges
         self.curve = curve
         self.normaliser = Normaliser(curve[:0], curve[:0])
         self.content = [math.inf, -math.inf]
         self.stats: RowStatistics | None = None
-        self._counts = offset_counts  # [2·key−1]
         self._held: list[_Held] = []
         self._drawn = ""
         self._top: Tensor | None = None
         self._ends: tuple[Tensor, Tensor] | None = None
+        self._summed = curve  # the edit that the sums are of
 
     @property
     def ready(self) -> bool:
-        """Whether the pictures are exact; after a pass that was stopped they are not."""
-        return self.stats is not None
+        """Whether the pictures are those of the present edit; after a pass that was stopped they are not."""
+        return self.stats is not None and self._summed is self.curve
 
     def build(self, cancel: CancelLike | None = None) -> None:
-        """Sum everything, unless that has been done.
+        """Sum what has to be summed for the present edit, if anything has.
 
         Raises:
-            Whatever `cancel` raises; nothing has changed then.
+            Whatever `cancel` raises; the next `build` then sums everything.
         """
-        if not self.ready:
+        if self.stats is None:
             self.rebuild(cancel)
+        elif not self.ready:
+            plan = self._plan()
+            if plan is None:
+                self.rebuild(cancel)
+            else:
+                self._follow(plan, cancel or Silent())
 
     def rebuild(self, cancel: CancelLike | None = None) -> None:
         """Sum everything anew, beside the sums there are, which are let go in the end.
@@ -167,34 +195,27 @@ class LiveWeights:
         curve = self.curve if bool(self.curve.any()) else None
         self.scan.everything(stats, curve, cancel or Silent())
         self.stats, self._held, self._top, self._ends = stats, [], None, None
-        self.content = stats.content
+        self.content, self._summed = stats.content, self.curve
         self._normalise()
 
-    def forget(self) -> None:
-        """Let the next `build` sum everything anew."""
-        self.stats, self._held, self._top, self._ends = None, [], None, None
-
     def set_curve(self, curve: Tensor, cancel: CancelLike | None = None) -> None:
-        """Show the edit `curve` [2·key−1], finite or −∞.
+        """Show the edit `curve` [2·key−1], finite or −∞; what takes its time is left to `build`.
+
+        The tensor must not be written to afterwards.
 
         Raises:
             Whatever `cancel` raises; the next `build` then sums everything.
         """
-        n = self.scan.terms.n_key
-        changed = ((curve != self.curve) & torch.from_numpy(self._counts > 0).to(curve.device)).nonzero()[
-            :, 0
-        ]
-        self.curve = curve
-        if not self.ready or not len(changed):
+        if torch.equal(curve, self.curve):
             return
-        offsets = changed.cpu().numpy() - (n - 1)  # [changed]
-        fresh = offsets[~_held(offsets, self._held)]
-        if len(fresh):
-            self._hold(offsets, fresh, cancel or Silent())
-        if self.ready:
-            self._normalise()
-        else:
-            self.build(cancel)
+        self.curve = curve
+        if self.stats is None:
+            return
+        plan = self._plan()
+        if plan is None:
+            self.stats, self._held = None, []  # their memory is free for what comes
+        elif plan.holds or plan.price <= SOON:
+            self._follow(plan, cancel or Silent())
 
     def picture(self, reduce: str) -> Tensor:
         """Return Σ weights ("mean", to be divided by the cells) or the largest weight ("max") of each pixel, [h, w]."""
@@ -285,17 +306,23 @@ class LiveWeights:
             self.scan.crew.run(job, parts(terms.n_query, 1024))
         return top
 
-    def _hold(self, offsets: np.ndarray, fresh: np.ndarray, cancel: CancelLike) -> None:
-        """Take the diagonals `fresh` out of the sums; or sum everything anew where that is quicker.
+    def _plan(self) -> _Plan | None:
+        """Return what leads from the summed edit to the present one; None where all is to be summed anew.
 
-        When there is no room left, what was held goes back into the sums, though not `offsets`.
+        When there is no room left, what was held goes back into the sums, though not what is edited now.
         """
-        terms = self.scan.terms
-        runs = self._runs(fresh, self._held)
+        terms, counts = self.scan.terms, self.scan.visibility.offset_counts
+        seen = torch.from_numpy(counts > 0).to(self.curve.device)  # [2·key−1]
+        changed = ((self.curve != self._summed) & seen).nonzero()[:, 0]
+        offsets = changed.cpu().numpy() - (terms.n_key - 1)  # [changed]
+        fresh = offsets[~_held(offsets, self._held)]
+        kept = list(self._held)
+        if not len(fresh):
+            return _Plan([], kept, [], holds=True, price=0.0)
+        runs = self._runs(fresh, kept)
         room = max(BRUSH, min(HELD, HELD_BYTES // (terms.n_query * self.curve.element_size())))
         width = sum(b - a for a, b in runs)
         released: list[_Held] = []
-        kept = list(self._held)
         # The longest held go first; what is edited now stays held even where it was before.
         while kept and width + sum(b - a for a, b in (each.band.offsets for each in kept)) > room:
             released.append(kept.pop(0))
@@ -303,31 +330,40 @@ class LiveWeights:
             width = sum(b - a for a, b in runs)
         spare = room - width - sum(b - a for a, b in (each.band.offsets for each in kept))
         runs = [self._with_ahead(run, kept, min(AHEAD, spare // len(runs))) for run in runs]
-        touched = _union(runs)
         bin_width = terms.n_key / (len(self.cols) - 1)
         height = band_rows(bin_width)
         blocks = math.ceil(terms.n_query / height)
-        price = sum(blocks * (height * (height + b - a + bin_width) + BLOCK_START) for a, b in touched)
-        if price > (WORTH if width <= room else 1) * self._counts.sum():
-            self.forget()
-            return
-        stats = self.stats
+        price = sum(blocks * (height * (height + b - a + bin_width) + BLOCK_START) for a, b in _union(runs))
+        holds = width <= room
+        if price > (WORTH if holds else PARTLY) * counts.sum():
+            return None
+        return _Plan(runs, kept, released, holds, price)
+
+    def _follow(self, plan: _Plan, cancel: CancelLike) -> None:
+        """Take diagonals out of the sums, or sum again what they touch where they are too many to be held."""
+        if plan.runs:
+            self._take_hold(plan, cancel)
+        self._summed = self.curve
+        self._normalise()
+
+    def _take_hold(self, plan: _Plan, cancel: CancelLike) -> None:
+        terms, stats, released = self.scan.terms, self.stats, plan.released
         assert stats is not None
+        touched = _union(plan.runs)
         self.stats = None  # until all of it fits together again
         if bool(stats.broken.any()):  # rows that are not a number are marked one by one
-            touched = _union([*runs, *(each.band.offsets for each in released)])
+            touched = _union([*plan.runs, *(each.band.offsets for each in released)])
             released.clear()
         while released:  # one by one, so that the memory of each is free for the next
             self._give_back(stats, released.pop())
-        self._held = kept  # the memory of the others is free for the new ones
+        self._held = plan.kept  # the memory of the others is free for the new ones
         bands = []
-        if width <= room:
-            for run in runs:
-                step = BRUSH if run[1] - run[0] <= BRUSH else PIECE
-                for a, b in ((a, min(a + step, run[1])) for a in range(*run, step)):
-                    shape = (terms.n_query, b - a)
-                    bands.append(Band((a, b), torch.empty(shape, dtype=terms.dtype, device=terms.device)))
-        self._held = [*kept, *(_Held(band, self.rows, self.cols, terms.start) for band in bands)]
+        for run in plan.runs if plan.holds else ():
+            step = BRUSH if run[1] - run[0] <= BRUSH else PIECE
+            for a, b in ((a, min(a + step, run[1])) for a in range(*run, step)):
+                shape = (terms.n_query, b - a)
+                bands.append(Band((a, b), torch.empty(shape, dtype=terms.dtype, device=terms.device)))
+        self._held = [*plan.kept, *(_Held(band, self.rows, self.cols, terms.start) for band in bands)]
         self.scan.touched(stats, touched, self._scanned_curve(), bands, cancel)
         self.stats, self._top, self._ends = stats, None, None
 
@@ -383,7 +419,11 @@ class LiveWeights:
         a, b = run
         for _ in range(most if side else 0):
             offset = b if side > 0 else a - 1
-            if abs(offset) >= n or not self._counts[offset + n - 1] or any(c <= offset < d for c, d in ends):
+            if (
+                abs(offset) >= n
+                or not self.scan.visibility.offset_counts[offset + n - 1]
+                or any(c <= offset < d for c, d in ends)
+            ):
                 break
             a, b = (a, b + 1) if side > 0 else (a - 1, b)
         return a, b

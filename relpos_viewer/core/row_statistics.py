@@ -233,6 +233,8 @@ class Scan:
         def job(rows: Span) -> None:
             for part in self._chunks(rows):
                 block = self._scores(rows, part, None, None, ())
+                if block is None:
+                    continue
                 odd = ~block.isfinite()  # −inf marks hidden cells
                 free = _free_cells(block)
                 block.masked_fill_(odd, math.inf)
@@ -280,6 +282,8 @@ class Scan:
         shifts: list[tuple[Span, Tensor]] = []
         for part in self._chunks(rows):
             block = self._scores(rows, part, curve, content, ())
+            if block is None:
+                continue
             edges = self.edges[part[0] : part[1] + 1] - self.edges[part[0]]
             top = reduce_columns(block, edges, "amax")  # [rows, part]
             self._note_ends(stats, rows, part, block, top)
@@ -330,6 +334,8 @@ class Scan:
         if self.edges[x1] <= low or self.edges[x0] >= high:
             return
         block = self._scores(rows, (x0, x1), curve, None, bands)
+        if block is None:
+            return
         edges = self.edges[x0 : x1 + 1] - self.edges[x0]
         peaks = reduce_columns(block, edges, "amax")  # [rows turned round, x0:x1]
         self._note_ends(stats, rows, (x0, x1), block, peaks)
@@ -349,21 +355,24 @@ class Scan:
         curve: Tensor | None,
         content: list[float] | None,
         bands: Sequence[Band],
-    ) -> Tensor:
+    ) -> Tensor | None:
         """Return the scores of a block of whole bins under the edit, masked cells −inf: [rows turned round, cols].
 
-        The smallest and largest content of its visible cells is brought into `content` on the way.
+        The smallest and largest content of its visible cells is brought into `content` on the way. None, without any
+        arithmetic, where none is visible.
         """
         height, c, d = rows[1] - rows[0], int(self.edges[part[0]]), int(self.edges[part[1]])
+        low, high = self.visibility.span(rows)
+        low, high = max(low, c), min(high, d)
+        hidden = self._hidden(rows, (low, high))  # [rows, low:high]
+        if hidden is not None and bool(hidden.all()):
+            return None
         pitch = d - c + height  # the free cells after each row make every diagonal a column, see `diagonals`
         memory = self.crew.scratch("scores", height * pitch, self.terms.dtype)
         block = memory.as_strided((height, d - c), (pitch, 1))
-        low, high = self.visibility.span(rows)
-        low, high = max(low, c), min(high, d)
         if (low, high) != (c, d):
             block[:, : low - c], block[:, high - c :] = -math.inf, -math.inf
         live = block[:, low - c : high - c]  # [rows, low:high]
-        hidden = self._hidden(rows, (low, high))  # [rows, low:high]
         if content is None:
             self.write(rows, (low, high), live)
         else:

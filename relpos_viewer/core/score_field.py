@@ -89,7 +89,6 @@ class _Head:
 
     terms: HeadTerms
     visibility: Visibility
-    offset_counts: np.ndarray
     curve: Tensor
     row_sums: Tensor | None
     live: dict[str, LiveWeights | WholeWeights] = field(default_factory=dict)
@@ -315,7 +314,7 @@ class ScoreField:
             raise ViewerError(
                 f"edit has shape {list(new.shape)}; give [{2 * self.n_key - 1}], one value an offset."
             )
-        seen = torch.from_numpy(one.offset_counts > 0).to(new.device)  # [2·key−1]
+        seen = torch.from_numpy(one.visibility.offset_counts > 0).to(new.device)  # [2·key−1]
         wide = int(((new != one.curve) & seen).sum()) > WIDE and self.n_query * self.n_key <= WHOLE_CELLS
         one.curve = new.clone()
         for kind, live in list(one.live.items()):
@@ -414,7 +413,7 @@ class ScoreField:
             if stage == "scores":
                 return _ends(*live.score_ends())
             return _ends(*(torch.tensor([end]) for end in live.content))
-        visible = torch.from_numpy(one.offset_counts > 0).to(one.curve.device)  # [2·key−1]
+        visible = torch.from_numpy(one.visibility.offset_counts > 0).to(one.curve.device)  # [2·key−1]
         if one.terms.own_is_toeplitz:
             assert one.terms.curve is not None
             low = high = one.terms.curve
@@ -426,11 +425,11 @@ class ScoreField:
 
     def visible_offsets(self, head: int | None = None) -> np.ndarray:
         """Return which offsets have a visible cell, bool [2·key−1]."""
-        return self._of(head).offset_counts > 0
+        return self._of(head).visibility.offset_counts > 0
 
     def rows_that_see(self, head: int | None = None) -> np.ndarray:
         """Return which queries see a key, bool [query]."""
-        return self._of(head).visibility.rows_that_see()
+        return self._of(head).visibility.rows_that_see.copy()
 
     def measures(self, head: int | None = None, cancel: CancelLike | None = None) -> HeadMeasures:
         """Return the figures that sum up a head under its present edit, from one pass over all cells.
@@ -457,7 +456,6 @@ class ScoreField:
             self._heads[index] = _Head(
                 terms=HeadTerms.of(self.inputs, self.encoding, self._scale, index),
                 visibility=visibility,
-                offset_counts=visibility.offset_counts(),
                 curve=self._curves[index].clone(),
                 row_sums=None if sums is None else sums[index if sums.shape[0] > 1 else 0, :, 0],
             )
@@ -482,7 +480,7 @@ class ScoreField:
         curve = torch.zeros_like(one.curve) if kind == "content weights" else one.curve
         if whole:
             return WholeWeights(scan, rows, curve)
-        return LiveWeights(scan, rows, one.offset_counts, curve)
+        return LiveWeights(scan, rows, curve)
 
     def _normaliser(self, one: _Head, cancel: CancelLike | None = None, kind: str = "weights") -> Normaliser:
         live = self._live(one, kind)

@@ -133,8 +133,7 @@ class EditSums:
     ) -> None:
         self._terms, self._visibility, self._crew = terms, visibility, crew
         self._rows, self._cols = rows, cols
-        by_offset = visibility.offset_counts()  # [2·key−1]
-        self._offsets = by_offset > 0 if visibility.offsets_alone(by_offset) else None
+        self._offsets = visibility.offset_counts > 0 if visibility.offsets_alone() else None  # [2·key−1]
         self._whole = counts == np.outer(np.diff(rows), np.diff(cols))  # [h, w]
         self._some = ~self._whole & (counts > 0)  # [h, w]
         self._last: tuple[Tensor, np.ndarray] | None = None

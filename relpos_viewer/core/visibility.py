@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -160,24 +161,36 @@ class Visibility:
         total = np.bincount(place, ends, h * (w + 1)).reshape(h, w + 1)[:, :w].cumsum(1)
         return many * col_edges - total.astype(np.int64)
 
+    @cached_property
     def offset_counts(self) -> np.ndarray:
-        """Return how many visible cells each offset has, int64 [2·key−1]."""
+        """How many visible cells each offset has, int64 [2·key−1]; a mask of cells is asked for all of them, once."""
         n, start = self.n_key, self.n_key - self.n_query
-        place = np.arange(self.n_query) + start  # [query]
         if self._cells is None:
+            place = np.arange(self.n_query) + start  # [query]
             ends = np.zeros(2 * n, np.int64)  # a row's visible offsets are one run
             np.add.at(ends, self.first - place + n - 1, 1)
             np.add.at(ends, self.stop - place + n - 1, -1)
             return ends.cumsum()[:-1]
         counts = np.zeros(2 * n - 1, np.int64)
-        for query in range(self.n_query):
-            seen = self.block((query, query + 1), (0, n))
-            row = slice(n - 1 - int(place[query]), 2 * n - 1 - int(place[query]))
-            counts[row] += 1 if seen is None else seen[0].cpu().numpy()
+        for a in range(0, self.n_query, COUNTED_ROWS):
+            b = min(a + COUNTED_ROWS, self.n_query)
+            low, high = self.span((a, b))
+            seen = self.block((a, b), (low, high))
+            height, width = b - a, high - low
+            # With as many free cells after each row as there are rows, every diagonal becomes a column.
+            cells = torch.zeros(
+                height, width + height, dtype=torch.uint8
+            )  # [rows turned round, cols and free]
+            cells[:, :width] = 1 if seen is None else seen.flip(0)
+            pitch = width + height - 1
+            columns = cells.as_strided((height, pitch), (pitch, 1))  # [rows turned round, offset]
+            first = low - (b - 1 + start) + n - 1
+            counts[first : first + pitch] += columns.sum(0).numpy()
         return counts
 
-    def offsets_alone(self, counts: np.ndarray) -> bool:
-        """Return whether a cell's offset alone says if it is visible, given `offset_counts`."""
+    def offsets_alone(self) -> bool:
+        """Return whether a cell's offset alone says if it is visible."""
+        counts = self.offset_counts
         start = self.n_key - self.n_query
         offsets = np.arange(-(self.n_key - 1), self.n_key)  # [2·key−1]
         first, stop = np.maximum(-offsets - start, 0), np.minimum(self.n_key - offsets - start, self.n_query)
@@ -213,13 +226,14 @@ class Visibility:
             ends[place[seeing], (high - shift)[seeing]] -= 1
         return lowest, ends.cumsum(1)[:, :-1]
 
+    @cached_property
     def rows_that_see(self) -> np.ndarray:
-        """Return which queries see a key at all, bool [query]."""
+        """Which queries see a key at all, bool [query]."""
         seeing = self.stop > self.first
         if self._cells is not None:
             for a in range(0, self.n_query, COUNTED_ROWS):
                 rows = (a, min(a + COUNTED_ROWS, self.n_query))
-                seen = self.block(rows, (0, self.n_key))
+                seen = self.block(rows, self.span(rows))
                 if seen is not None:
                     seeing[rows[0] : rows[1]] &= seen.any(1).cpu().numpy()
         return seeing

@@ -12,7 +12,15 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from relpos_viewer.core import crew, live_weights, row_statistics, score_cells, score_field, score_samples
+from relpos_viewer.core import (
+    crew,
+    live_weights,
+    row_statistics,
+    score_cells,
+    score_field,
+    score_samples,
+    visibility,
+)
 from relpos_viewer.core.attention import Attention, attention
 from relpos_viewer.core.encodings import encoding
 from relpos_viewer.core.errors import ViewerError
@@ -318,6 +326,48 @@ def test_a_wide_edit_turns_to_the_whole_matrix_and_a_narrow_one_back_to_sums(hol
         assert field.refresh() < 1e-6
 
 
+def test_an_edit_that_takes_its_time_is_left_until_a_picture_is_asked_for(monkeypatch):
+    monkeypatch.setattr(score_field, "WHOLE_CELLS", 0)
+    monkeypatch.setattr(live_weights, "SOON", 0)
+    n, view = 1400, ((0, 1400), (0, 1400), (35, 20))
+    q, k = layer(44, n, n, heads=1)
+    field = ScoreField(q, k, encoding="alibi", mask="causal", display=(35, 20), device="cpu")
+    field.prepare()
+    # A brush's diagonals are held at once; what is too much to be held waits, together with what comes after it.
+    steps = (
+        (range(-40, -20), 1.5, True),
+        (range(-300, -5), -2.0, False),
+        (range(-30, -25), 0.5, False),
+        (range(-1000, -20), 2.0, False),
+    )
+    for offsets, value, at_once in steps:
+        field.edit(0, offsets, value + 0.001 * np.array(offsets))
+        assert field.ready == at_once
+    exact = attention(q.astype(float), k.astype(float), encoding="alibi", mask="causal", edit=field.curve())
+    check(field, exact, view, STAGES, ["mean", "max"], [0])
+    assert field.ready and field.refresh() < 1e-5
+
+
+@pytest.mark.parametrize("n_query", [700, 290])
+def test_a_mask_that_is_a_function_is_asked_in_blocks_and_only_when_somebody_wants_to_know(n_query):
+    n_key, asked = 700, []
+    cells = np.random.default_rng(45).random((n_query, n_key)) < 0.01
+    cells[40:120] = False
+
+    def mask(rows, cols):
+        asked.append(rows)
+        return torch.from_numpy(cells[slice(*rows), slice(*cols)])
+
+    q, k = layer(45, n_query, n_key, heads=1)
+    field = ScoreField(q, k, encoding="alibi", mask=mask, device="cpu")
+    assert not asked
+    for _ in range(2):
+        diagonals = [cells.diagonal(offset + n_key - n_query).any() for offset in range(1 - n_key, n_key)]
+        np.testing.assert_array_equal(field.visible_offsets(), diagonals)
+        np.testing.assert_array_equal(field.rows_that_see(), cells.any(1))
+    assert len(asked) <= 2 * math.ceil(n_query / visibility.COUNTED_ROWS)
+
+
 def test_a_dominant_diagonal_goes_up_and_down_without_a_pass_over_all_cells(holding, monkeypatch):
     n = 200
     q, k = layer(6, n, n, heads=1)
@@ -601,11 +651,16 @@ def test_masks_skip_blocks_that_are_wholly_hidden(monkeypatch):
         return product(left, right, out=out)
 
     monkeypatch.setattr(torch, "mm", counting)
-    for mask in ("none", "causal", "window:64"):
+
+    def first_keys(rows, cols):
+        return (torch.arange(*cols) < 1000).expand(rows[1] - rows[0], -1)
+
+    for mask in ("none", "causal", "window:64", first_keys):
         cells.append(0.0)
         ScoreField(q, k, encoding="none", mask=mask, device="cpu").prepare()
     # A few pixels are computed again for the smallest and largest content.
     assert 1 <= cells[0] < 1.01 and 0.5 < cells[1] < 0.53 and cells[2] < 0.07
+    assert 1000 / n < cells[3] <= row_statistics.COLS / n
 
 
 MEMORY = """
