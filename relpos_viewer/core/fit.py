@@ -449,6 +449,8 @@ def _least(
     change, reached = _smallest(factor, asked)
     if ((low <= change) & (change <= high)).all():
         return change, reached
+    if len(low) == 1:
+        return np.clip(change, low, high), reached[:, :0]
     from scipy.optimize import lsq_linear
 
     movable = low < high  # [linear]
