@@ -233,10 +233,11 @@ class ScoreField:
             float32 [h, w] and bool [h, w], of the shape `pixel_shape` gives.
 
         Raises:
-            ViewerError: for an unknown stage or reduction. Whatever `cancel` raises.
+            ViewerError: for an unknown stage or reduction, or a viewport that is none. Whatever `cancel` raises.
         """
         _known(stage, FIELD_STAGES, "stage")
         _known(reduce, REDUCTIONS, "way to reduce cells")
+        _check_viewport(rows, cols, shape)
         one, cancel = self._of(head), cancel or Silent()
         if reduce == "sample":
             return self._sample(one, stage, *self._edges(rows, cols, shape), cancel)
@@ -261,6 +262,7 @@ class ScoreField:
         for `tile`.
         """
         _known(stage, FIELD_STAGES, "stage")
+        _check_viewport(rows, cols, shape)
         one = self._of(head)
         row_edges, col_edges = self._edges(rows, cols, shape)
         queries, keys = _middles(row_edges), _middles(col_edges)
@@ -292,12 +294,18 @@ class ScoreField:
             ViewerError: for an offset outside the matrix or a value that is NaN or +∞.
         """
         where = np.atleast_1d(np.asarray(offsets))
-        if where.dtype.kind not in "iu" or (where.size and np.abs(where).max() >= self.n_key):
+        if not where.size:
+            return
+        if where.dtype.kind not in "iu" or np.abs(where).max() >= self.n_key:
             raise ViewerError(
                 f"offsets must be whole numbers between −{self.n_key - 1} and {self.n_key - 1}."
             )
         curve = self._of(head).curve.clone()  # [2·key−1]
         set_to = _checked_edit(torch.atleast_1d(as_tensor(values, "edit")).to(curve))
+        if where.ndim != 1 or tuple(set_to.shape) not in ((1,), where.shape):
+            raise ViewerError(
+                f"{where.size} offsets need as many values, or one for all; values have shape {list(set_to.shape)}."
+            )
         curve[torch.from_numpy(where + self.n_key - 1).to(curve.device)] = set_to
         self.set_curve(curve, head, cancel)
 
@@ -339,8 +347,10 @@ class ScoreField:
             ViewerError: when there is no memory for the new sums beside the old. Whatever `cancel` raises; in both
             cases the sums stay as they were.
         """
-        live = self._live(self._of(head), "weights")
+        one = self._of(head)
+        live = self._live(one, "weights")
         live.build(cancel)
+        one.live = {"weights": live}  # memory for the new sums
         check_memory(self.cost, self.inputs.device)
         old = live.normaliser.log  # [query]
         live.rebuild(cancel)
@@ -367,20 +377,28 @@ class ScoreField:
         )
 
     def values(self, query: int, key: int, head: int | None = None) -> CellValues:
-        """Return the exact numbers of one cell."""
-        return self.cells(head).values(query, key)
+        """Return the exact numbers of one cell.
+
+        Raises:
+            ViewerError: when there is no such cell; so do `row`, `column` and `diagonal`.
+        """
+        return self.cells(head).values(
+            _index(query, self.n_query, "query", "queries"), _index(key, self.n_key, "key", "keys")
+        )
 
     def row(self, query: int, head: int | None = None) -> LineValues:
         """Return one query's numbers over all keys."""
-        return self.cells(head).row(query)
+        return self.cells(head).row(_index(query, self.n_query, "query", "queries"))
 
     def column(self, key: int, head: int | None = None) -> LineValues:
         """Return one key's numbers over all queries."""
-        return self.cells(head).column(key)
+        return self.cells(head).column(_index(key, self.n_key, "key", "keys"))
 
     def diagonal(self, offset: int, head: int | None = None) -> LineValues:
         """Return the numbers of all cells with key − query = offset."""
-        return self.cells(head).diagonal(offset)
+        if not _is_whole(offset) or abs(offset) >= self.n_key:
+            raise ViewerError(f"there is no offset {offset}; they are −{self.n_key - 1} to {self.n_key - 1}.")
+        return self.cells(head).diagonal(int(offset))
 
     def strongest(
         self, stage: Stage, rows: tuple[int, int], cols: tuple[int, int], head: int | None = None
@@ -447,9 +465,7 @@ class ScoreField:
         )
 
     def _of(self, head: int | None) -> _Head:
-        index = self.head if head is None else head
-        if not 0 <= index < self.inputs.heads:
-            raise ViewerError(f"there is no head {index}; the heads are 0 to {self.inputs.heads - 1}.")
+        index = _index(self.head if head is None else head, self.inputs.heads, "head", "heads")
         if index not in self._heads:
             visibility = Visibility.of(self.inputs, self._mask, index)
             sums = self.inputs.row_sums
@@ -463,6 +479,8 @@ class ScoreField:
 
     def _live(self, one: _Head, kind: str) -> LiveWeights | WholeWeights:
         if kind not in one.live:
+            for other in set(one.live) - {"weights"} if kind != "weights" else ():
+                del one.live[other]  # the sums of each take as much memory as those of the weights
             one.live[kind] = self._made(one, kind, whole=False)
         return one.live[kind]
 
@@ -641,6 +659,34 @@ def _device(device: str | torch.device) -> torch.device:
 def _known(name: str, names: tuple[str, ...], what: str) -> None:
     if name not in names:
         raise ViewerError(f"unknown {what} “{name}”{nearest(name, names)}")
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
+
+
+def _index(value: int, count: int, one: str, many: str) -> int:
+    """Return an index that exists.
+
+    Raises:
+        ViewerError: when it does not.
+    """
+    if not _is_whole(value) or not 0 <= value < count:
+        shown = str(value).replace("-", "−")
+        raise ViewerError(f"there is no {one} {shown}; the {many} are 0 to {count - 1}.")
+    return int(value)
+
+
+def _check_viewport(rows: Span, cols: Span, shape: tuple[int, int]) -> None:
+    """Raise ViewerError for what is no part of a matrix, or has no pixel."""
+    for name, pair in (("rows", rows), ("cols", cols), ("shape", shape)):
+        numbers = np.asarray(pair)
+        if numbers.shape != (2,) or numbers.dtype.kind not in "iuf":
+            raise ViewerError(f"{name} must be a pair of numbers, not {pair!r}.")
+        if name == "shape" and not (numbers.dtype.kind in "iu" and numbers.min() >= 1):
+            raise ViewerError(f"shape must be two whole numbers of at least 1, not {pair!r}.")
+        if name != "shape" and not numbers[0] < numbers[1]:
+            raise ViewerError(f"{name} must run from a first cell to a later one, not {pair!r}.")
 
 
 def _checked_edit(curve: Tensor) -> Tensor:

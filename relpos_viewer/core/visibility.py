@@ -262,8 +262,15 @@ def _array(array: Tensor, head: int) -> BlockMask:
 
 def _checked(mask: BlockMask) -> BlockMask:
     def cells(rows: Span, cols: Span) -> Tensor:
-        block = torch.as_tensor(mask(rows, cols))
+        given = mask(rows, cols)
         shape = (rows[1] - rows[0], cols[1] - cols[0])
+        try:
+            block = torch.as_tensor(given)
+        except (TypeError, ValueError, RuntimeError):
+            raise ViewerError(
+                f"the mask function must return bool [{shape[0]}, {shape[1]}] for those rows and columns, not "
+                f"{type(given).__name__}."
+            ) from None
         if block.dtype != torch.bool or tuple(block.shape) != shape:
             raise ViewerError(
                 f"the mask function must return bool [{shape[0]}, {shape[1]}] for those rows and columns, not "

@@ -712,6 +712,18 @@ def test_too_much_for_the_machine_is_a_sentence(monkeypatch):
         (lambda f: f.edit(0, [0], math.nan), "an edit holds NaN or +∞; give finite numbers, or −∞ to hide an offset."),
         (lambda f: f.edit(7, [0], 1.0), "there is no head 7; the heads are 0 to 1."),
         (lambda f: f.set_curve(np.zeros(4)), "edit has shape [4]; give [9], one value an offset."),
+        (lambda f: f.edit(0, [0, 1], [1.0, 2.0, 3.0]), "2 offsets need as many values, or one for all; values have shape [3]."),
+        (lambda f: f.values(5, 0), "there is no query 5; the queries are 0 to 4."),
+        (lambda f: f.values(-1, 0), "there is no query −1; the queries are 0 to 4."),
+        (lambda f: f.values(0, 9), "there is no key 9; the keys are 0 to 4."),
+        (lambda f: f.row(1.5), "there is no query 1.5; the queries are 0 to 4."),
+        (lambda f: f.column(5), "there is no key 5; the keys are 0 to 4."),
+        (lambda f: f.diagonal(5), "there is no offset 5; they are −4 to 4."),
+        (lambda f: f.row(0, head=True), "there is no head True; the heads are 0 to 1."),
+        (lambda f: f.tile("scores", (4, 1), (0, 5), (5, 5)), "rows must run from a first cell to a later one, not (4, 1)."),
+        (lambda f: f.tile("scores", (0, 5), (2, math.nan), (5, 5)), "cols must run from a first cell to a later one, not (2, nan)."),
+        (lambda f: f.tile("scores", 5, (0, 5), (5, 5)), "rows must be a pair of numbers, not 5."),
+        (lambda f: f.preview("scores", (0, 5), (0, 5), (0, 5)), "shape must be two whole numbers of at least 1, not (0, 5)."),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_named(ask, message):
@@ -722,7 +734,37 @@ def test_what_does_not_fit_is_named(ask, message):
     assert str(refusal.value) == message
 
 
-def test_a_mask_function_that_gives_something_else_is_named():
+def test_an_edit_of_no_offset_changes_nothing():
+    q, k = layer(17, 5, 5)
+    field = ScoreField(q, k, encoding="alibi", mask="causal", device="cpu")
+    before = field.row(3).weight
+    field.edit(0, [], [])
+    np.testing.assert_array_equal(field.row(3).weight, before)
+
+
+def test_only_one_other_kind_of_weights_keeps_its_sums_beside_the_scores_own():
+    q, k = layer(46, 50, 50)
+    field = ScoreField(q, k, encoding="alibi", mask="causal", display=(10, 10), device="cpu")
+    view = ((0, 50), (0, 50), (10, 10))
+    first = field.tile("content weights", *view)[0]
+    kept = []
+    for stage in ("weights", "positional weights", "content weights"):
+        field.tile(stage, *view)
+        kept.append(set(field._of(0).live))
+    assert kept == [
+        {"content weights", "weights"},
+        {"positional weights", "weights"},
+        {"content weights", "weights"},
+    ]
+    field.refresh()
+    assert set(field._of(0).live) == {"weights"}
+    np.testing.assert_array_equal(field.tile("content weights", *view)[0], first)
+
+
+@pytest.mark.parametrize(
+    ("given", "what"), [(torch.ones(3, 3), r"torch.float32 \[3, 3\]"), (None, "NoneType")]
+)
+def test_a_mask_function_that_gives_something_else_is_named(given, what):
     q, k = layer(18, 5, 5)
-    with pytest.raises(ViewerError, match=r"must return bool \[5, 5\]|must return bool \[1, 5\]"):
-        ScoreField(q, k, encoding="none", mask=lambda rows, cols: torch.ones(3, 3), device="cpu").prepare()
+    with pytest.raises(ViewerError, match=r"must return bool \[5, 5\] .* not " + what):
+        ScoreField(q, k, encoding="none", mask=lambda rows, cols: given, device="cpu").prepare()
