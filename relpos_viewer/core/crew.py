@@ -105,7 +105,7 @@ class Crew:
         order, lock, stop = iter(items), threading.Lock(), threading.Event()
         done = 0
 
-        def work() -> None:
+        def work(after_each: Callable[[], None] = lambda: None) -> None:
             nonlocal done
             while not stop.is_set():
                 with lock:
@@ -114,17 +114,24 @@ class Crew:
                     return
                 job(item)
                 done += 1  # a lost update costs a wrong percentage, nothing else
+                after_each()
 
-        pool = self._executor()
-        futures = [pool.submit(work) for _ in range(min(self.size, len(items)))]
+        def tell() -> None:
+            cancel.check()
+            cancel.progress(share[0] + (share[1] - share[0]) * done / len(items))
+
+        # The caller works too: short work is done before another thread has woken up.
+        others = min(self.size, len(items)) - 1
+        futures = [self._executor().submit(work) for _ in range(others)]
         try:
+            with alone():
+                work(tell)
             waiting = set(futures)
             while waiting:
                 finished, waiting = wait(waiting, POLL_S)
                 for future in finished:
                     future.result()
-                cancel.check()
-                cancel.progress(share[0] + (share[1] - share[0]) * done / len(items))
+                tell()
         finally:
             stop.set()
             wait(futures)
@@ -140,13 +147,14 @@ class Crew:
     def close(self) -> None:
         """Let the workers go; the next work would start new ones."""
         pool, self._pool = self._pool, None
+        self._own = threading.local()  # the caller's memory too
         if pool is not None:
             pool.shutdown(wait=True)
 
     def _executor(self) -> ThreadPoolExecutor:
         if self._pool is None:
             threads = torch.get_num_threads()
-            ready = threading.Barrier(self.size + 1)
+            ready = threading.Barrier(self.size)
 
             def alone() -> None:
                 # A thread's first operation gives it the process's number, unless that has been asked for before.
@@ -154,8 +162,8 @@ class Crew:
                 torch.set_num_threads(1)  # holds for this thread
                 ready.wait()
 
-            self._pool = ThreadPoolExecutor(self.size, "relpos-field", initializer=alone)
-            for _ in range(self.size):
+            self._pool = ThreadPoolExecutor(self.size - 1, "relpos-field", initializer=alone)
+            for _ in range(self.size - 1):
                 self._pool.submit(lambda: None)
             ready.wait()
             torch.set_num_threads(threads)  # it is also the number that later threads begin with

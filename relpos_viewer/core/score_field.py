@@ -63,7 +63,7 @@ class _Viewport:
         rows, cols: int64 edges, in cells.
         counts: int64 [h, w], visible cells of each pixel.
         shown: bool [h, w], which pixels hold any.
-        share: float32 [h, w], 1 / counts.
+        share: float64 [h, w], 1 / counts, 0 where none is visible.
         sums: float64 [h, w] of "content" and "own".
         means: float64 [h, w] of the stages of terms, without the edit.
         edit: sums of the edit; edit_means: float64 [h, w] with the curve that they are of.
@@ -72,7 +72,7 @@ class _Viewport:
     def __init__(self, rows: np.ndarray, cols: np.ndarray, counts: np.ndarray) -> None:
         self.rows, self.cols, self.counts = rows, cols, counts
         self.shown = counts > 0
-        self.share = (1 / np.maximum(counts, 1)).astype(np.float32)
+        self.share = self.shown / np.maximum(counts, 1)
         self.sums: dict[str, Tensor] = {}
         self.means: dict[str, np.ndarray] = {}
         self.edit: EditSums | None = None
@@ -80,7 +80,7 @@ class _Viewport:
 
     def mean(self, sums: np.ndarray) -> np.ndarray:
         """Return float64 [h, w] means, 0 where nothing is visible."""
-        return np.where(self.shown, sums / np.maximum(self.counts, 1), 0.0)
+        return sums * self.share
 
 
 @dataclass(eq=False)

@@ -100,23 +100,29 @@ def pooled(
     return total if reduce == "mean" else torch.where(-lowest > total, lowest, total)
 
 
-def curve_sums(curve: Tensor, query_start: int, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """Return the sum of a curve [2·key−1] laid over each pixel of a viewport, float64 [h, w]; the curve is finite.
+class CurveSums:
+    """Sums of a curve laid over each pixel of one viewport.
 
     A sum over rows and columns of f(j − i) is four values of the second running sum of f.
     """
-    n = (len(curve) + 1) // 2
-    a, b = int(rows[0]) + query_start, int(rows[-1]) + query_start  # positions of the queries
-    c, d = int(cols[0]), int(cols[-1])
-    first = c - b + 1  # smallest offset of the viewport
-    part = curve[first + n - 1 : d - 1 - a + n].double().cpu().numpy()  # [offset]
-    once = np.concatenate(([0.0], part.cumsum()))
-    twice = np.concatenate(([0.0], once.cumsum()))  # twice[x] = Σ_{y<x} once[y]
 
-    # Σ_{j<c} f(j − i) is once[c − i − first]; Σ_i of it over [a, b) is twice at c − a + 1 less at c − b + 1.
-    corners = twice[cols[None, :] - (rows[:, None] + query_start) - first + 1]  # [h + 1, w + 1]
-    strips = corners[:-1] - corners[1:]  # [h, w + 1]
-    return strips[:, 1:] - strips[:, :-1]
+    def __init__(self, n_key: int, query_start: int, rows: np.ndarray, cols: np.ndarray) -> None:
+        """Take the int64 edges of the pixels, in cells."""
+        a, b = int(rows[0]) + query_start, int(rows[-1]) + query_start  # positions of the queries
+        c, d = int(cols[0]), int(cols[-1])
+        first = c - b + 1  # smallest offset of the viewport
+        self._part = slice(first + n_key - 1, d - 1 - a + n_key)
+        # Σ_{j<c} f(j − i) is once[c − i − first]; Σ_i of it over [a, b) is twice at c − a + 1 less at c − b + 1.
+        self._corners = cols[None, :] - (rows[:, None] + query_start) - first + 1  # [h + 1, w + 1]
+
+    def of(self, curve: Tensor) -> np.ndarray:
+        """Return the sums of a finite curve [2·key−1], float64 [h, w]."""
+        part = curve[self._part].double().cpu().numpy()  # [offset]
+        once = np.concatenate(([0.0], part.cumsum()))
+        twice = np.concatenate(([0.0], once.cumsum()))  # twice[x] = Σ_{y<x} once[y]
+        corners = twice.take(self._corners)  # [h + 1, w + 1]
+        strips = corners[:-1] - corners[1:]  # [h, w + 1]
+        return strips[:, 1:] - strips[:, :-1]
 
 
 class EditSums:
@@ -136,6 +142,7 @@ class EditSums:
         self._offsets = visibility.offset_counts > 0 if visibility.offsets_alone() else None  # [2·key−1]
         self._whole = counts == np.outer(np.diff(rows), np.diff(cols))  # [h, w]
         self._some = ~self._whole & (counts > 0)  # [h, w]
+        self._curve_sums = CurveSums(terms.n_key, terms.start, rows, cols)
         self._last: tuple[Tensor, np.ndarray] | None = None
         self._histograms = None
         pixels = np.argwhere(self._some)
@@ -163,7 +170,7 @@ class EditSums:
         if not bool(curve.isfinite().all()):  # an infinity belongs to its own pixels only
             cells = pooled(write, self._visibility, rows, cols, "mean", self._crew, curve, cancel)
             return cells.cpu().numpy()
-        sums = curve_sums(curve, start, rows, cols)  # [h, w]
+        sums = self._curve_sums.of(curve)  # [h, w]
         if self._offsets is not None or not self._some.any():
             return np.where(self._whole | self._some, sums, 0)
         sums[~self._whole] = 0

@@ -355,8 +355,9 @@ class CurveItem(pg.GraphicsObject):
         n = self._shown.curves.n
         share = np.zeros(2 * n + 1, np.float32)  # [2n−1] and a 0 beyond each end
         share[reach.columns + 1] = reach.weights
-        pixels = int(np.ceil(m.width))
-        offsets = m.scale.inverse(m.place(m.left + np.arange(pixels) + 0.5))  # [pixels]
+        around = span(m, int(reach.columns[0]) - n + 1, int(reach.columns[-1]) - n + 1).translated(-m.left, 0)
+        begin, end = int(around.left()), min(int(np.ceil(around.right())) + 1, int(np.ceil(m.width)))
+        offsets = m.scale.inverse(m.place(m.left + np.arange(begin, end) + 0.5))  # [pixels]
         at = np.clip(np.rint(offsets) + n, 0, 2 * n).astype(np.int64)
         strength = share[at]  # [pixels]
         top = 0.30 if self._theme.dark else 0.20
@@ -375,7 +376,7 @@ class CurveItem(pg.GraphicsObject):
         for channel, share in enumerate((accent.red(), accent.green(), accent.blue(), 255)):
             row[0, :, channel] = np.rint(alpha * share)
         image = QImage(row.data, count, 1, 4 * count, QImage.Format.Format_RGBA8888_Premultiplied)
-        painter.drawImage(QRectF(m.left + first, m.top, count, m.height), image)
+        painter.drawImage(QRectF(m.left + begin + first, m.top, count, m.height), image)
 
     def _paint_selection(self, painter: QPainter) -> None:
         if self.marks.selected is None:

@@ -73,9 +73,9 @@ from relpos_viewer.views.window_tools import WindowTools
 
 # Narrower than this the inspector folds away unless it is asked for: the curve needs the room.
 INSPECTOR_ROOM = 1160
-# Strip, inspector and status bar follow a drag at half the rate of the display: right after the paint of a picture,
+# Strip, inspector and status bar follow a drag as often as numbers can be read: right after the paint of a picture,
 # when nothing else is to be done, or when no other picture comes.
-ROW_INTERVAL_MS, AFTER_PAINT_MS, NO_OTHER_MS = 28, 2, 100
+ROW_INTERVAL_MS, AFTER_PAINT_MS, NO_OTHER_MS = 60, 2, 100
 # A hand that rested so long is done; then what its edits only corrected is summed anew.
 REFRESH_AFTER_MS = 1000
 PROGRAM = "relpos-viewer"
