@@ -6,7 +6,6 @@ Both answer the same questions, so a `FrameMaker` does not care how long the seq
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Protocol
 
@@ -17,7 +16,6 @@ from relpos_viewer.app.runner import Cancel
 from relpos_viewer.core import measures
 from relpos_viewer.core.curves import CurveSet, curve_set, sampled_curve_set
 from relpos_viewer.core.encodings import Encoding
-from relpos_viewer.core.errors import ViewerError
 from relpos_viewer.core.field import LARGEST, CellValues, LineValues, PlainField, Stage
 from relpos_viewer.core.inputs import AttentionInputs
 from relpos_viewer.core.levels import Levels
@@ -267,11 +265,8 @@ class LongPictures:
         return _named(self._field.measures(cancel=cancel))
 
     def refresh(self, cancel: Cancel) -> float:
-        """Sum everything anew; what is given up, or finds no memory for two sums at once, leaves all as it was."""
-        try:
-            return self._field.refresh(cancel=_Quiet(cancel))
-        except ViewerError:
-            return math.nan
+        """Sum everything anew; what is given up leaves all as right as it was."""
+        return self._field.refresh(cancel=_Quiet(cancel))
 
     def reader(self) -> Reader:
         """Return the cells under the present edit."""

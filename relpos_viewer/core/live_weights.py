@@ -176,24 +176,35 @@ class LiveWeights:
             Whatever `cancel` raises; the next `build` then sums everything.
         """
         if self.stats is None:
-            self.rebuild(cancel)
+            self._sum_all(cancel or Silent())
         elif not self.ready:
             plan = self._plan()
             if plan is None:
-                self.rebuild(cancel)
+                self.stats, self._held = None, []  # their memory is free for what comes
+                self._sum_all(cancel or Silent())
             else:
                 self._follow(plan, cancel or Silent())
 
-    def rebuild(self, cancel: CancelLike | None = None) -> None:
-        """Sum everything anew, beside the sums there are, which are let go in the end.
+    def refresh(self, cancel: CancelLike | None = None) -> None:
+        """Sum everything but the bands anew, block by block in its place; bands hold scores, and are exact.
 
         Raises:
-            Whatever `cancel` raises; nothing has changed then.
+            Whatever `cancel` raises; some blocks are new then, and all are right.
         """
+        stats, curve = self.stats, self._scanned_curve()
+        assert stats is not None
+        try:
+            self.scan.everything(stats, curve if bool(curve.any()) else None, cancel or Silent())
+        finally:
+            self._top = self._ends = None
+            self._normalise()
+
+    def _sum_all(self, cancel: CancelLike) -> None:
+        """Sum everything, with no band apart."""
         stats = RowStatistics.empty(self.scan.terms, len(self.cols) - 1)
         stats.content = self.content.copy()
         curve = self.curve if bool(self.curve.any()) else None
-        self.scan.everything(stats, curve, cancel or Silent())
+        self.scan.everything(stats, curve, cancel)
         self.stats, self._held, self._top, self._ends = stats, [], None, None
         self.content, self._summed = stats.content, self.curve
         self._normalise()

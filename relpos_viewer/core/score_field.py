@@ -344,16 +344,14 @@ class ScoreField:
         """Sum everything anew, and return the drift: the largest change of a row's log-normaliser.
 
         Raises:
-            ViewerError: when there is no memory for the new sums beside the old. Whatever `cancel` raises; in both
-            cases the sums stay as they were.
+            Whatever `cancel` raises; pictures are as right as before then.
         """
         one = self._of(head)
         live = self._live(one, "weights")
         live.build(cancel)
-        one.live = {"weights": live}  # memory for the new sums
-        check_memory(self.cost, self.inputs.device)
+        one.live = {"weights": live}  # the others are summed anew when somebody asks for them
         old = live.normaliser.log  # [query]
-        live.rebuild(cancel)
+        live.refresh(cancel)
         change = (live.normaliser.log - old).abs()  # [query]
         change = change[change.isfinite()]  # −∞ − −∞: a row without a key
         return float(change.max()) if change.numel() else 0.0

@@ -72,7 +72,7 @@ class WholeWeights:
         if not self.ready:
             self._show(cancel or Silent())
 
-    def rebuild(self, cancel: CancelLike | None = None) -> None:
+    def refresh(self, cancel: CancelLike | None = None) -> None:
         """Compute everything anew.
 
         Raises:

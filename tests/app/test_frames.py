@@ -353,7 +353,7 @@ def test_a_refresh_measures_the_drift_of_many_edits_and_changes_no_picture() -> 
 
 
 @pytest.mark.parametrize("looks", (1, 2, 3))
-def test_a_refresh_that_is_given_up_leaves_the_sums_as_they_were(
+def test_a_refresh_that_is_given_up_leaves_the_sums_there(
     looks: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(crew, "POLL_S", 1e-4)  # a pass is short, and is to be looked at more often than that

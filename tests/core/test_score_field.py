@@ -368,6 +368,30 @@ def test_a_mask_that_is_a_function_is_asked_in_blocks_and_only_when_somebody_wan
     assert len(asked) <= 2 * math.ceil(n_query / visibility.COUNTED_ROWS)
 
 
+def test_a_refresh_mends_sums_that_went_wrong_and_says_by_how_much(holding):
+    n, view = 300, ((0, 300), (0, 300), (30, 20))
+    q, k = layer(47, n, n, heads=1)
+    field = ScoreField(q, k, encoding="alibi", mask="causal", display=(30, 20), device="cpu")
+    field.prepare()
+    field.edit(0, range(-30, -10), 3.0)  # held apart
+    live = field._of(0).live["weights"]
+    for wrong in (live.stats.sums, live.stats.rest):
+        wrong[10:20] *= 1.5
+    live._normalise()
+    exact = attention(q.astype(float), k.astype(float), encoding="alibi", mask="causal", edit=field.curve())
+    assert (
+        np.abs(
+            field.log_normalisers()
+            - exact.scores[0].masked_fill(~exact.visible[0], -INF).logsumexp(-1).numpy()
+        ).max()
+        > 0.1
+    )
+    # The first ten queries see no offset that is held, so their sums were wrong by the whole factor.
+    assert field.refresh() == pytest.approx(math.log(1.5), abs=1e-5)
+    check(field, exact, view, STAGES, ["mean", "max"], [0])
+    assert field.refresh() == 0
+
+
 def test_a_dominant_diagonal_goes_up_and_down_without_a_pass_over_all_cells(holding, monkeypatch):
     n = 200
     q, k = layer(6, n, n, heads=1)
@@ -679,6 +703,7 @@ for stage in ("content", "positional", "scores", "weights"):
     field.extent(stage)
 field.edit(0, range(-64, 0), 1.0)
 field.tile("weights", (0, n), (0, n), (512, 512))
+field.refresh()
 unit = 1 if sys.platform == "darwin" else 1024
 print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * unit, field.cost.memory)
 """
