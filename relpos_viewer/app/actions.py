@@ -627,4 +627,3 @@ def shortcuts_table() -> list[tuple[str, str, str]]:
 
 # macOS moves these into the program's own menu; it must not guess others from their texts.
 ROLES = {"quit": QAction.MenuRole.QuitRole, "about": QAction.MenuRole.AboutRole}
-
