@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSplitter, QWidget
 
 # Shares of the room, (equation, rest) and (curve, inspector), in each arrangement at first.
-SHARES = {"row": ((10, 9), (10, 3)), "column": ((1, 1), (5, 4))}
+SHARES = {"row": ((10, 9), (10, 3)), "column": ((11, 9), (5, 4))}
 
 
 class WindowLayout(QSplitter):
@@ -20,6 +21,8 @@ class WindowLayout(QSplitter):
 
     def __init__(self, equation: QWidget, curve: QWidget, inspector: QWidget) -> None:
         super().__init__(Qt.Orientation.Vertical)
+        self._arrangement = ""
+        self._sizes: dict[str, list[list[int]]] = {}
         self.setObjectName("middleSplitter")
         self._rest = QSplitter(Qt.Orientation.Horizontal)
         self._rest.setObjectName("restSplitter")
@@ -30,8 +33,7 @@ class WindowLayout(QSplitter):
         for splitter in (self, self._rest):
             splitter.setChildrenCollapsible(False)
             splitter.setHandleWidth(8)
-        self._arrangement = ""
-        self._sizes: dict[str, list[list[int]]] = {}
+            splitter.splitterMoved.connect(self._note)
         self.arrange("row")
 
     def arrange(self, layout: str) -> None:
@@ -73,17 +75,33 @@ class WindowLayout(QSplitter):
                 self._sizes[arrangement] = sizes
         self._give(self._arrangement)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the equation's part of a window that grows, also while one that opens is finding its size."""
+        super().resizeEvent(event)
+        self._part(self, self._shares(self._arrangement)[0])
+
     def _give(self, arrangement: str) -> None:
-        sizes = self._sizes.get(arrangement, _first(SHARES[arrangement]))
-        for splitter, parts in zip((self, self._rest), sizes, strict=True):
-            splitter.setSizes(parts)
+        for splitter, parts in zip((self, self._rest), self._shares(arrangement), strict=True):
+            self._part(splitter, parts)
+
+    def _shares(self, arrangement: str) -> list[list[int]]:
+        return self._sizes.get(arrangement) or [list(parts) for parts in SHARES[arrangement]]
+
+    @staticmethod
+    def _part(splitter: QSplitter, shares: list[int]) -> None:
+        """Part all the room of a splitter: sizes of another sum Qt parts as it likes, not in proportion."""
+        across = splitter.orientation() == Qt.Orientation.Horizontal
+        room = (splitter.width() if across else splitter.height()) - splitter.handleWidth()
+        first = room * shares[0] // max(sum(shares), 1)
+        splitter.setSizes([first, room - first])
+
+    @Slot()
+    def _note(self, *_moved: int) -> None:
+        """Take down what a hand has made of the arrangement."""
+        self._sizes[self._arrangement] = self._now()
 
     def _now(self) -> list[list[int]]:
         return [self.sizes(), self._rest.sizes()]
-
-
-def _first(shares: tuple[tuple[int, int], ...]) -> list[list[int]]:
-    return [[100 * share for share in parts] for parts in shares]
 
 
 def _are_sizes(value: object) -> bool:

@@ -813,6 +813,26 @@ def test_each_arrangement_remembers_its_sizes(open_window: Callable[..., MainWin
     assert second.arrangement.sizes() == pytest.approx(row, abs=3)
 
 
+@pytest.mark.parametrize("size", [(1440, 900), (1200, 800)])
+def test_a_matrix_alone_is_the_largest_thing_and_grows_with_the_window(
+    open_window: Callable[..., MainWindow], qtbot: QtBot, size: tuple[int, int]
+) -> None:
+    window = open_window()
+    window.resize(*size)
+    settle(window, qtbot)
+    canvas = window.equation.views["weights"].canvas
+    in_row = canvas.width()
+    window.commands.set_layout("weights")
+    settle(window, qtbot)
+    alone, part = canvas.width(), window.equation.width() / window.arrangement.width()
+    assert alone > 1.7 * in_row
+    assert alone > window.curve.height()
+    window.resize(size[0] + 200, size[1] + 100)
+    settle(window, qtbot)
+    assert canvas.width() >= alone + 80
+    assert window.equation.width() / window.arrangement.width() == pytest.approx(part, abs=0.06)
+
+
 @pytest.mark.parametrize("state", [b"", b"{", b"[]", b'{"row": 5}', b'{"row": [[1, -1], [2, 3]]}', b"\xff"])
 def test_a_damaged_arrangement_is_left_out(window: MainWindow, state: bytes) -> None:
     before = window.arrangement.sizes()
