@@ -830,7 +830,7 @@ def test_a_matrix_alone_is_the_largest_thing_and_grows_with_the_window(
     window.resize(size[0] + 200, size[1] + 100)
     settle(window, qtbot)
     assert canvas.width() >= alone + 80
-    assert window.equation.width() / window.arrangement.width() == pytest.approx(part, abs=0.06)
+    assert window.equation.width() / window.arrangement.width() > part - 0.03
 
 
 @pytest.mark.parametrize("state", [b"", b"{", b"[]", b'{"row": 5}', b'{"row": [[1, -1], [2, 3]]}', b"\xff"])
