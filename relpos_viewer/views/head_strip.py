@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, QSize, Qt, Signal
@@ -28,6 +30,7 @@ CURVE, NUMBER = 20, 17  # pixels: the height of a curve, and the width of the nu
 PAD, GAP, MARGIN = 5, 5, 6  # inside a card, between cards, around them
 CARD = (SIDE + 2 * PAD, SIDE + CURVE + 3 * PAD)
 FRAME = 1  # of the style sheet's cards
+FADED = 0.3  # of a thumbnail that is not that of the document any more
 SCROLL_WIDTH = 10  # of the style sheet's scroll bar
 
 
@@ -58,6 +61,7 @@ class HeadStrip(QAbstractScrollArea):
         self._thumbnails: dict[int, Thumbnail] = {}
         self._lut = np.zeros((256, 4), np.uint8)
         self._pictures: dict[int, QImage] = {}
+        self._faded: frozenset[int] = frozenset()
         self.verticalScrollBar().valueChanged.connect(self.viewport().update)
         self._lay_out()
 
@@ -81,7 +85,15 @@ class HeadStrip(QAbstractScrollArea):
         """Show a head's thumbnail in place of its last one."""
         self._forget(thumbnail.head)
         self._thumbnails[thumbnail.head] = thumbnail
+        self._faded -= {thumbnail.head}
         self.viewport().update(self.card_rect(thumbnail.head))
+
+    def fade(self, heads: Iterable[int]) -> None:
+        """Show the thumbnails of these heads, and of no others, as ones that wait for newer ones."""
+        heads = frozenset(heads)
+        if heads != self._faded:
+            self._faded = heads
+            self.viewport().update()
 
     def set_palette(self, lut: np.ndarray) -> None:
         """Use the colours of the weights matrix, lut uint8 [256, 4]."""
@@ -105,6 +117,11 @@ class HeadStrip(QAbstractScrollArea):
     def thumbnails(self) -> dict[int, Thumbnail]:
         """The thumbnails on show, by head."""
         return dict(self._thumbnails)
+
+    @property
+    def faded(self) -> frozenset[int]:
+        """The heads whose thumbnails wait for newer ones."""
+        return self._faded
 
     # Where it is shown
 
@@ -177,11 +194,13 @@ class HeadStrip(QAbstractScrollArea):
             painter.setBrush(QColor(theme.accent_soft if chosen else theme.grid))
             painter.drawRoundedRect(QRectF(rect).adjusted(0.75, 0.75, -0.75, -0.75), 5, 5)
         picture = QRect(rect.left() + PAD, rect.top() + PAD, SIDE, SIDE)
+        painter.setOpacity(FADED if head in self._faded else 1)
         self._paint_picture(painter, head, picture)
         below = QRect(picture.left(), picture.bottom() + 1 + PAD, SIDE, CURVE)
+        self._paint_curve(painter, head, QRectF(below).adjusted(NUMBER, 2, 0, -2))
+        painter.setOpacity(1)
         painter.setPen(QColor(theme.text if chosen else theme.muted))
         painter.drawText(below, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, str(head))
-        self._paint_curve(painter, head, QRectF(below).adjusted(NUMBER, 2, 0, -2))
 
     def _paint_picture(self, painter: QPainter, head: int, rect: QRect) -> None:
         if head in self._thumbnails:

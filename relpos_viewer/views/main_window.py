@@ -76,6 +76,8 @@ INSPECTOR_ROOM = 1160
 # Strip, inspector and status bar follow a drag as often as numbers can be read: right after the paint of a picture,
 # when nothing else is to be done, or when no other picture comes.
 ROW_INTERVAL_MS, AFTER_PAINT_MS, NO_OTHER_MS = 60, 2, 100
+# A picture that takes longer than this to come is said to be on its way.
+LATE_MS = 150
 # A hand that rested so long is done; then what its edits only corrected is summed anew.
 REFRESH_AFTER_MS = 1000
 PROGRAM = "relpos-viewer"
@@ -122,6 +124,9 @@ class MainWindow(QMainWindow):
         self._row_timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._row_timer.timeout.connect(self._show_row)
         self._row_shown = -math.inf
+        self._late_timer = QTimer(self)
+        self._late_timer.setSingleShot(True)
+        self._late_timer.setInterval(LATE_MS)
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
         self._refresh_timer.setInterval(REFRESH_AFTER_MS)
@@ -137,6 +142,7 @@ class MainWindow(QMainWindow):
         self.inspector = Inspector()
         self.status = StatusBar()
         self._lay_out()
+        self._late_timer.timeout.connect(self.status.show_updating)
 
         self.actions_by_id = make_actions(self)
         self.cursor_place = WindowCursor(self)
@@ -309,6 +315,8 @@ class MainWindow(QMainWindow):
             self.runner.cancel()
             self._refining = False
         self._ask(self._stages(), detail=False, quick=True)
+        if not self._late_timer.isActive():
+            self._late_timer.start()
 
     def _stages(self) -> tuple[Stage, ...]:
         layout = self.session.document.view.layout
@@ -353,6 +361,16 @@ class MainWindow(QMainWindow):
             return
         before, self.frame = self.frame, frame
         document = frame.document
+        if self.runner.is_busy:  # with what was asked for since
+            self._late_timer.start()
+        else:
+            self._late_timer.stop()
+        if (
+            before is None
+            or document.head != before.document.head
+            or not document.same_but_view(before.document)
+        ):
+            self.status.fade_figures()
         # Another source of the same text has the same inputs, and yet it is another document with its own edit.
         new_sequence = before is None or before.document.source is not document.source
         formulas = _formulas(frame)
@@ -411,6 +429,7 @@ class MainWindow(QMainWindow):
     @Slot(bool)
     def _on_busy(self, busy: bool) -> None:
         if not busy:
+            self._late_timer.stop()
             self.status.show_progress(None)
 
     def _show_notes(self, notes: tuple[str, ...]) -> None:
@@ -595,8 +614,8 @@ class MainWindow(QMainWindow):
         self.files.close()
         self.autosave.close()
         self.session.changed.disconnect()
-        self._row_timer.stop()
-        self._refresh_timer.stop()
+        for timer in (self._row_timer, self._late_timer, self._refresh_timer):
+            timer.stop()
         event.accept()
 
 

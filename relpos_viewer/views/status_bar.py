@@ -55,10 +55,13 @@ class StatusBar(QWidget):
         size = f"n = {n_key:,}" if n_query == n_key else f"{n_query:,} queries × {n_key:,} keys"
         self._state.setText(f"{device} · {size} · {how} · frame {short(seconds * 1000)} ms")
 
+    def show_updating(self) -> None:
+        """Say that the picture on show is not the one that was asked for."""
+        self._state.setText("updating…")
+
     def show_drift(self, drift: float | None) -> None:
         """Say in the tooltip how far edits had drifted when all was summed anew; None for a newer picture."""
-        known = drift is not None and not math.isnan(drift)
-        self._state.setToolTip(f"Row sums recomputed, drift {short(drift)}" if known else "")
+        self._state.setToolTip("" if drift is None else f"Row sums recomputed, drift {short(drift)}")
 
     def show_cell(self, text: str) -> None:
         """Show one line about the cell or point under the cursor; empty for none."""
@@ -73,6 +76,7 @@ class StatusBar(QWidget):
 
     def show_figures(self, figures: dict[str, float]) -> None:
         """Show the head's figures; those that are not defined are left out, and all of a very long sequence's."""
+        self._figures.setEnabled(True)
         if not figures:
             self._figures.setText("no figures")
             self._figures.setToolTip(NO_FIGURES)
@@ -80,6 +84,10 @@ class StatusBar(QWidget):
         defined = {name: value for name, value in figures.items() if not math.isnan(value)}
         self._figures.setText("    ".join(f"{name} {short(value)}" for name, value in defined.items()))
         self._figures.setToolTip("\n".join(f"{name}: {FIGURE_TIPS[name]}." for name in defined))
+
+    def fade_figures(self) -> None:
+        """Grey the figures: they are those of an earlier picture, and new ones are on their way."""
+        self._figures.setEnabled(False)
 
     def show_work(self, title: str) -> None:
         """Say what is being opened or written; empty for nothing."""

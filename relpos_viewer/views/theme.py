@@ -95,6 +95,7 @@ QFrame[card="true"] {{ background: {t.card}; border: 1px solid {t.border}; borde
 QFrame[card="true"]:focus, QFrame[card="true"][focused="true"] {{ border: 1px solid {t.accent}; }}
 QLabel {{ background: transparent; }}
 QLabel[muted="true"] {{ color: {t.muted}; }}
+QLabel[muted="true"]:disabled {{ color: {t.faint}; }}
 QLabel[title="true"] {{ font-weight: 600; }}
 QMenuBar, QMenu, QStatusBar {{ background: {t.window}; color: {t.text}; }}
 QMenuBar::item:selected, QMenu::item:selected {{ background: {t.accent_soft}; color: {t.text}; }}

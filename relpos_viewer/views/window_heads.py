@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
@@ -46,6 +47,8 @@ class WindowHeads(QObject):
         if frame is not None:
             view = frame.document.view
             window.strip.set_palette(palettes(view.terms_map, view.weights_map, window.theme.name)["weights"])
+            shown = window.strip.thumbnails
+            window.strip.fade(head for head in shown if self._shelf.missing(self._requests([head])))
         self._rest.start()
 
     def enter(self) -> None:
@@ -86,14 +89,16 @@ class WindowHeads(QObject):
         ):
             return
         heads = [document.head, *(head for head in range(frame.inputs.heads) if head != document.head)]
-        wanted = self._shelf.missing(
-            [
-                ThumbnailRequest(document, head, frame.inputs.heads, frame.n_key, window.device)
-                for head in heads
-            ]
-        )
+        wanted = self._shelf.missing(self._requests(heads))
         if wanted is not None:
             self._runner.submit(wanted)
+
+    def _requests(self, heads: Iterable[int]) -> list[ThumbnailRequest]:
+        window, frame = self._window, self._window.frame
+        document = window.session.document
+        return [
+            ThumbnailRequest(document, head, frame.inputs.heads, frame.n_key, window.device) for head in heads
+        ]
 
     @Slot(object)
     def _on_thumbnail(self, thumbnail: Thumbnail) -> None:

@@ -16,10 +16,18 @@ from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QDialog, QFileDial
 from pytestqt.qtbot import QtBot
 
 from relpos_viewer.app.actions import ACTIONS
-from relpos_viewer.app.frames import Frame, FrameMaker
+from relpos_viewer.app.frames import Frame, FrameMaker, FrameRequest
+from relpos_viewer.app.runner import Cancel
 from relpos_viewer.app.settings import Settings
 from relpos_viewer.core.quantise import LAST_VALUE, quantise
-from relpos_viewer.document.document import ArraySource, Document, EncodingSpec, TextSource, replace
+from relpos_viewer.document.document import (
+    ArraySource,
+    Document,
+    EncodingSpec,
+    TextSource,
+    View,
+    replace,
+)
 from relpos_viewer.document.files import load_session
 from relpos_viewer.views.main_window import MainWindow, _formulas
 
@@ -204,6 +212,47 @@ def test_the_matrices_follow_while_the_hand_moves(window: MainWindow, qtbot: QtB
     settle(window, qtbot)
     assert window.session.document == START and not window.history.can_undo
     assert np.array_equal(window.frame.tiles["weights"].codes, before.tiles["weights"].codes)
+
+
+def test_what_is_older_than_the_picture_is_grey_and_what_is_older_than_the_document_is_said(
+    open_window: Callable[..., MainWindow], qtbot: QtBot
+) -> None:
+    maker, gates = FrameMaker(), {"picture": threading.Event(), "figures": threading.Event()}
+    for gate in gates.values():
+        gate.set()
+
+    def slow(request: FrameRequest, cancel: Cancel) -> Frame:
+        while not gates["figures" if request.detail else "picture"].wait(0.02):
+            cancel.check()
+        return maker(request, cancel)
+
+    window = open_window(make_frame=slow)
+    settle(window, qtbot)
+    state, figures = (window.status.findChild(QLabel, f"status{part}") for part in ("Left", "Figures"))
+    qtbot.waitUntil(lambda: set(window.strip.thumbnails) == {0, 1, 2}, timeout=10000)
+    assert figures.isEnabled() and "exact" in state.text()
+    for change in (replace(START, mask="none"), replace(START, mask="none", view=View(head=1))):
+        for gate in gates.values():
+            gate.clear()
+        window.history.push(change, "change it")
+        qtbot.waitUntil(lambda: state.text() == "updating…", timeout=5000)
+        assert figures.isEnabled()  # of the picture that is still on show
+        gates["picture"].set()
+        qtbot.waitUntil(lambda: "exact" in state.text(), timeout=5000)
+        assert not figures.isEnabled()
+        gates["figures"].set()
+        qtbot.waitUntil(figures.isEnabled, timeout=5000)
+        settle(window, qtbot)
+    maker.close()
+
+
+def test_thumbnails_that_wait_for_newer_ones_are_faded(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.waitUntil(lambda: set(window.strip.thumbnails) == {0, 1, 2}, timeout=10000)
+    assert window.strip.faded == set()
+    window.history.push(replace(START, mask="none"), "change it")
+    qtbot.waitUntil(lambda: window.frame.document.mask == "none", timeout=5000)
+    assert window.strip.faded == {0, 1, 2}
+    qtbot.waitUntil(lambda: window.strip.faded == set(), timeout=10000)
 
 
 def test_the_figures_of_the_head_come_back_when_the_hand_lets_go(window: MainWindow, qtbot: QtBot) -> None:
