@@ -39,7 +39,7 @@ class Tokens:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """One printable, never empty label a token: blanks as marks, parts of one character numbered."""
-        labels = [printable(text) for text in self.texts]
+        labels = _printable_all(self.texts)
         if self.spans is not None:
             for first, last in _shared_characters(self.spans):
                 start, stop = self.spans[first]
@@ -64,6 +64,14 @@ def printable(text: str) -> str:
     if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text):
         return ISOLATE + shown + POP
     return shown
+
+
+def _printable_all(texts: tuple[str, ...]) -> list[str]:
+    """Return `printable` of every text; each distinct character and text is looked at once."""
+    # A character that is its own label keeps that in any text made of such characters alone.
+    plain = {char for char in set("".join(texts)) if printable(char) == char}
+    known = {text: text if text and plain.issuperset(text) else printable(text) for text in set(texts)}
+    return [known[text] for text in texts]
 
 
 def _is_invisible(char: str) -> bool:

@@ -193,11 +193,15 @@ class TokenStrip(QAbstractScrollArea):
 
     def _measure(self) -> None:
         metrics = QFontMetrics(self.font())
+        least = self._chip_height() - 6
         known: dict[str, tuple[str, int]] = {}
         for label in self._labels:
             if label not in known:
-                shown = metrics.elidedText(label, Qt.TextElideMode.ElideRight, WIDEST)
-                known[label] = shown, max(self._chip_height() - 6, metrics.horizontalAdvance(shown) + 2 * PAD)
+                shown, width = label, metrics.horizontalAdvance(label)
+                if width >= WIDEST:  # widths are rounded: one of just this many pixels may be too long
+                    shown = metrics.elidedText(label, Qt.TextElideMode.ElideRight, WIDEST)
+                    width = metrics.horizontalAdvance(shown)
+                known[label] = shown, max(least, width + 2 * PAD)
         self._shown = [known[label][0] for label in self._labels]
         self._widths = [known[label][1] for label in self._labels]
         self._lay_out()

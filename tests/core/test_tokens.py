@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from relpos_viewer.core import tokens
 from relpos_viewer.core.tokens import Tokens, printable
 
 
@@ -41,6 +42,19 @@ def test_parts_of_one_character_are_numbered() -> None:
         source="i ⭢ j",
     )
     assert arrow.labels == ("i", "␣", "⭢ 1/3", "⭢ 2/3", "⭢ 3/3", "␣", "j")
+
+
+def test_labels_are_those_of_each_token_alone_and_each_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ("cat", "", " ", "e\u0301", "\u0301", "שלום", "a\u202eb", "日本", "\u200d", "a\u200db", "é") * 50
+    expected, asked = tuple(printable(text) for text in texts), []
+
+    def counted(text: str) -> str:
+        asked.append(text)
+        return printable(text)
+
+    monkeypatch.setattr(tokens, "printable", counted)
+    assert Tokens(texts).labels == expected
+    assert len(asked) <= len(set(texts)) + len(set("".join(texts)))
 
 
 def test_identical_tokens_at_different_places_keep_their_labels() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from PySide6.QtCore import QEvent, QObject, QPoint, Qt
-from PySide6.QtGui import QRegion
+from PySide6.QtGui import QFontMetrics, QRegion
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from relpos_viewer.core.levels import Levels
@@ -14,7 +14,7 @@ from relpos_viewer.core.tokens import Tokens
 from relpos_viewer.sources.text import tokenize
 from relpos_viewer.views.contrast import READABLE, contrast
 from relpos_viewer.views.theme import DARK, LIGHT
-from relpos_viewer.views.token_strip import TokenStrip
+from relpos_viewer.views.token_strip import PAD, WIDEST, TokenStrip
 
 from .matrix_tools import picture
 
@@ -223,6 +223,20 @@ def test_the_selected_token_stays_in_sight_when_the_lines_are_broken_anew(long_s
     for width in (300, 900):
         long_strip.resize(width, long_strip.height())
         assert long_strip.viewport().rect().contains(long_strip.chip_rect(2047))
+
+
+def test_a_label_of_any_width_is_cut_as_qt_cuts_it(qtbot):
+    strip = TokenStrip()
+    qtbot.addWidget(strip)
+    words = tuple("i" * count for count in range(1, 120)) + tuple("W" * count for count in range(1, 40))
+    strip.set_tokens(words)
+    metrics = QFontMetrics(strip.font())
+    cut = [metrics.elidedText(word, Qt.TextElideMode.ElideRight, WIDEST) for word in words]
+    assert any(shown != word for shown, word in zip(cut, words, strict=True))
+    assert strip._shown == cut
+    assert strip._widths == [
+        max(metrics.height(), metrics.horizontalAdvance(shown) + 2 * PAD) for shown in cut
+    ]
 
 
 def test_painting_many_tokens_touches_only_those_that_can_be_seen(long_strip, monkeypatch):
