@@ -473,14 +473,14 @@ class CurveItem(pg.GraphicsObject):
         pale.setAlphaF(0.45)
         stroke(painter, m, thin.x, np.where(hidden, line, np.nan), QPen(pale, 1.2))
         stroke(painter, m, thin.x, np.where(visible, line, np.nan), pen)
-        if not thin.dense and len(thin.x) > 1 and not self.marks.native:
+        if not thin.dense and not self.marks.native:
             self._paint_points(painter, line, visible)
 
     def _paint_points(self, painter: QPainter, line: np.ndarray, visible: np.ndarray) -> None:
         """A dot for each offset that has room: hollow as the family gives it, filled where you edited."""
         thin = self._thinning
-        gaps = np.diff(thin.x)
-        room = np.minimum(np.append(gaps, gaps[-1]), np.insert(gaps, 0, gaps[0])) >= POINT_SPACING
+        gaps = np.diff(thin.x, prepend=-np.inf, append=np.inf)
+        room = np.minimum(gaps[:-1], gaps[1:]) >= POINT_SPACING
         edited = self._shown.edited[thin.first : thin.last + 1]
         accent, card = QColor(self._theme.accent), QColor(self._theme.card)
         y = self._map.y(line)

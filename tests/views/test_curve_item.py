@@ -103,6 +103,15 @@ def test_points_are_hollow_as_given_and_filled_where_edited(editor):
     assert far(pixels[y, x], CARD) < 30
 
 
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_curve_of_few_offsets_shows_each_as_a_point(editor, n):
+    editor.set_frame_curves(curve_set(n=n, heads=1, causal=False), False)
+    x, y = at(editor, 0, 0.0)
+    pixels = far(shot(editor), LIGHT.accent)
+    assert far(shot(editor)[y, x], CARD) < 30  # hollow
+    assert (pixels[y - 5 : y + 6, x - 5 : x + 6] < 100).sum() >= 8
+
+
 def test_the_family_stays_behind_an_edit_as_a_dashed_ghost(editor):
     editor.set_frame_curves(curve_set(n=N, causal=False), False)
     edit = np.zeros((2, 2 * N - 1), np.float32)
