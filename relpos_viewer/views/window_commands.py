@@ -140,12 +140,14 @@ class WindowCommands(QObject):
             f"weights_map:{view.weights_map}": True,
             f"curve_axis:{view.curve_axis}": True,
             f"theme:{window.settings.theme}": True,
-            f"tool:{curve.tool}": True,
             f"shape:{curve.shape}": True,
         }
         typed = isinstance(document.source, TextSource)
         if isinstance(document.source, TextSource):
             checks[f"tokenizer:{document.source.tokenizer}"] = True
+        # A plane has a brush as the curve has one, and a selection, which the curve's menu does not know.
+        tool = f"tool:{window.bias_editor.tools.tool}"
+        checks.update({name: name == tool for name in actions if name.startswith("tool:")})
         for name, on in checks.items():
             if name in actions:
                 actions[name].setChecked(on)

@@ -40,6 +40,7 @@ class WindowPlane(QObject):
         self._editor.offset_hovered.connect(self._on_offset)
         self._editor.hint_changed.connect(window.status.show_cell)
         self._editor.refused.connect(window.message.show_error)
+        self._editor.tools.changed.connect(window._show_actions)
 
     def show(self, frame: Frame) -> None:
         """Show the editor that suits a frame's family, with the frame's planes unless a newer edit is on its way."""

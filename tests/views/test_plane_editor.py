@@ -158,6 +158,23 @@ def test_a_drag_shows_in_all_matrices_at_once_and_is_one_step_of_undo(
     assert np.allclose(window.plane.planes, wanted, atol=1e-5)
 
 
+def test_the_menu_checks_the_tool_that_the_plane_has_and_not_the_curves(window: MainWindow) -> None:
+    tools = {name: action for name, action in window.actions_by_id.items() if name.startswith("tool:")}
+
+    def checked() -> list[str]:
+        return [name for name, action in tools.items() if action.isChecked()]
+
+    window.curve.tool = "freehand"
+    assert window.bias_editor is window.plane
+    assert checked() == ["tool:brush"]
+    window.plane.findChild(QToolButton, names.PLANE_TOOL_PREFIX + "select").click()
+    assert checked() == []
+    tools["tool:brush"].trigger()
+    assert window.plane.tools.tool == "brush"
+    assert checked() == ["tool:brush"]
+    assert window.curve.tool == "freehand"  # as it was left, for the next curve
+
+
 def test_escape_gives_a_dragged_plane_back(window: MainWindow, qtbot: QtBot) -> None:
     before = window.session.document
     press(window, (2, 2))
