@@ -476,6 +476,11 @@ def write_readme(report: dict[str, Any]) -> None:
             )
         )
     exact = report["exactness"]
+    brushes = " and ".join(
+        f"{seconds(each['move_to_painted_s'])} at n = {each['n']:,}"
+        for each in report.get("window", [])
+        if each["drag"] == "brush"
+    )
     text = "\n".join(
         [
             *(f"| {' | '.join(row)} |" for row in rows),
@@ -484,7 +489,8 @@ def write_readme(report: dict[str, Any]) -> None:
             f"every family and mask (xPos under causal ones) "
             f"at n = {exact['n']:,}: weights within {exact['weights_off']:.1e}, log-normalisers "
             f"within {exact['log_normaliser_off']:.1e}; after {exact['edits']:,} random edits within "
-            f"{exact['weights_off_after_edits']:.1e}.",
+            f"{exact['weights_off_after_edits']:.1e}."
+            + (f" From a move of the mouse to painted pixels in the window: {brushes}." if brushes else ""),
         ]
     )
     readme = Path(__file__).resolve().parent.parent / "README.md"
